@@ -12,7 +12,6 @@ import (
 
 // bulkRun is the articles' experiment under one rule about workers.
 type bulkRun struct {
-	name    string
 	hue     hue
 	took    float64 // seconds
 	seconds []model.Second
@@ -21,21 +20,12 @@ type bulkRun struct {
 
 // article is 100,000 items with the default policy, with 8 workers throughout, and
 // with all 64 from the first moment, as with perfect knowledge.
-func article() ([]figure, error) {
-	few, err := bulkWith("8 workers throughout", vermilion, model.Workers{Start: 8, Min: 8, Max: 8})
-	if err != nil {
-		return nil, err
-	}
-	ours, err := bulkWith("default", blue, model.Workers{Start: 8, Max: 64})
-	if err != nil {
-		return nil, err
-	}
-	knowing, err := bulkWith("all-knowing", green, model.Workers{Start: 64, Min: 64, Max: 64})
-	if err != nil {
-		return nil, err
-	}
+func article() figure {
+	few := bulkWith(vermilion, model.Workers{Start: 8, Min: 8, Max: 8})
+	ours := bulkWith(blue, model.Workers{Start: 8, Max: 64})
+	knowing := bulkWith(green, model.Workers{Start: 64, Min: 64, Max: 64})
 	runs := []bulkRun{few, knowing, ours}
-	return []figure{{
+	return figure{
 		name:  "article",
 		title: "100,000 items, 8 workers at first: done in a seventh of the time, as if one had known",
 		note:  "Calls of 100 items that take 12 s, at most 64 workers. The all-knowing scaler has 64 from the first moment.",
@@ -47,21 +37,15 @@ func article() ([]figure, error) {
 			{"within 10 % of the all-knowing", ours.took <= 1.1*knowing.took},
 			{"at most 5 reversals", ours.turns <= 5},
 		},
-	}}, nil
+	}
 }
 
-func bulkWith(name string, h hue, workers model.Workers) (bulkRun, error) {
-	w, ok := model.ByName("article")
-	if !ok {
-		return bulkRun{}, fmt.Errorf("there is no scenario article")
-	}
+func bulkWith(h hue, workers model.Workers) bulkRun {
+	w := scenario("article")
 	w.Workers = workers
-	r, err := model.Run(w)
-	if err != nil {
-		return bulkRun{}, err
-	}
+	r := must(model.Run(w))
 	res := r.Resources[0]
-	return bulkRun{name, h, time.Duration(r.End).Seconds(), res.Seconds, res.Reversals}, nil
+	return bulkRun{h, time.Duration(r.End).Seconds(), res.Seconds, res.Reversals}
 }
 
 func workersOf(runs []bulkRun) panel {

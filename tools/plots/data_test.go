@@ -5,34 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weirhq/weir/internal/core/limit"
 	"github.com/weirhq/weir/internal/lab/experiment"
 )
-
-func TestFiguresOfALane(t *testing.T) {
-	var l lane
-	for i, workers := range []int{4, 4, 8, 16, 16, 12, 8, 9} {
-		l = append(l, experiment.Point{Second: i + 1, Workers: workers, Done: i})
-	}
-	if got := l.reversals(); got != 2 {
-		t.Errorf("reversals = %d, want 2: growing, shrinking, growing", got)
-	}
-	if got := l.reaches(1, 16); got != 2 {
-		t.Errorf("reaches 16 after %d s, want 2", got)
-	}
-	if got := l.reaches(0, 17); got != len(l) {
-		t.Errorf("reaches 17 after %d s, want %d, never", got, len(l))
-	}
-	if most, least := l.mostIn(5, 8), l.leastIn(2, 8); most != 12 || least != 8 {
-		t.Errorf("most and least = %d, %d, want 12, 8", most, least)
-	}
-	if got := l.good(2, 4); got != 5 {
-		t.Errorf("good = %d, want 5", got)
-	}
-	if got := l.atLeast(16); got != 0.25 {
-		t.Errorf("at least 16 in %v of the time, want 0.25", got)
-	}
-}
 
 func TestGuestsShareByWeightAndLeaveTheRestToOthers(t *testing.T) {
 	got := experiment.ShareSeries(1000, 30, []experiment.Guest{{Name: "A", Weight: 3, Tier: 2, To: 30}, {Name: "B", Weight: 1, Tier: 2, To: 20}})
@@ -55,6 +29,16 @@ func TestGuestsShareByWeightAndLeaveTheRestToOthers(t *testing.T) {
 	}
 }
 
+func TestTheShareOfSecondsWithSoManyWorkers(t *testing.T) {
+	l := experiment.Lane{{Workers: 4}, {Workers: 16}, {Workers: 8}, {Workers: 4}}
+	if got := atLeast(l, 16); got != 0.25 {
+		t.Errorf("at least 16 in %v of the time, want 0.25", got)
+	}
+	if got := most(l); got != 16 {
+		t.Errorf("most = %d, want 16", got)
+	}
+}
+
 func TestAnySecondIsCounted(t *testing.T) {
 	counts := make([]int, 3*int(time.Second/tick))
 	counts[900], counts[1100], counts[1899], counts[1900] = 5, 7, 1, 2
@@ -67,7 +51,7 @@ func TestAnySecondIsCounted(t *testing.T) {
 }
 
 func TestFixedWindowsDoubleAtTheEdge(t *testing.T) {
-	fixed, exact := starts(&fixedWindow{}), starts(&exactWindow{limit.New(allowed)})
+	fixed, exact := starts(fixedWindow()), starts(exactWindow())
 	if got := peak(fixed); got != 2*allowed {
 		t.Errorf("fixed windows let %d start in a second, want %d", got, 2*allowed)
 	}

@@ -19,7 +19,7 @@ import (
 var published = filepath.Join("..", "..", "docs", "plots")
 
 func TestEveryFigureShowsWhatItsTitleSays(t *testing.T) {
-	for _, f := range figures(t) {
+	for _, f := range all() {
 		t.Run(f.name, func(t *testing.T) {
 			if len(f.claims) == 0 {
 				t.Error("the title is tied to no data: add claims")
@@ -49,7 +49,7 @@ func TestEveryFigureIsPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, f := range figures(t) {
+	for _, f := range all() {
 		want = append(want, f.name+".png", f.name+".svg")
 		svg, err := os.ReadFile(filepath.Join(published, f.name+".svg"))
 		if err != nil {
@@ -81,11 +81,8 @@ func TestEveryFigureIsPublished(t *testing.T) {
 func TestTheSameFigureIsTheSameFile(t *testing.T) {
 	draw := func() (svg, png []byte) {
 		t.Helper()
-		f, err := allLoads()[0].figure()
+		svg, png, err := allLoads()[0].figure().draw()
 		if err != nil {
-			t.Fatal(err)
-		}
-		if svg, png, err = f.draw(); err != nil {
 			t.Fatal(err)
 		}
 		return svg, png
@@ -125,16 +122,6 @@ func TestAClaimThatDoesNotHoldIsAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "it lasts") || strings.Contains(err.Error(), "it grows") {
 		t.Errorf("holds() = %v, want an error that names the claim that fails, and no other", err)
 	}
-}
-
-// figures are all of them, drawn from the core as it is now.
-func figures(t *testing.T) []figure {
-	t.Helper()
-	figures, err := all()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return figures
 }
 
 // titleOf reads a whole SVG file and returns its title.

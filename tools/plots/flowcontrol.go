@@ -14,10 +14,10 @@ import (
 type course []experiment.FlowPoint
 
 // flowControl puts both rules of the rate beside each other, under every profile.
-func flowControl() ([]figure, error) {
+func flowControl() figure {
 	f := figure{
 		name:  "flow",
-		title: "A rate that follows a capacity nobody told: the estimate is refused less often than AIMD",
+		title: "A rate that follows a hidden capacity: the estimate is refused less often than AIMD",
 		note:  "Grey: what the downstream takes. Line: the rate that the rule sets; 10,000 items/s are configured. Work never ends.",
 		row:   100, columns: 2,
 	}
@@ -34,7 +34,7 @@ func flowControl() ([]figure, error) {
 			f.claims = append(f.claims, claim{p.Name + ": at least 95 % used", ours.used() >= 95})
 		}
 	}
-	return []figure{f}, nil
+	return f
 }
 
 func (c course) panel(p experiment.Profile, h hue) panel {

@@ -22,15 +22,8 @@ type crisis struct {
 
 // incident puts the default, with flow control, beside the plain depth policy, which
 // has none.
-func incident() ([]figure, error) {
-	ours, err := crisisWith("", model.FlowOn)
-	if err != nil {
-		return nil, err
-	}
-	depth, err := crisisWith("depth", model.FlowOff)
-	if err != nil {
-		return nil, err
-	}
+func incident() figure {
+	ours, depth := crisisWith("", model.FlowOn), crisisWith("depth", model.FlowOff)
 	f := figure{
 		name:  "incident",
 		title: "An incident downstream: weir steps back and returns, plain depth piles on",
@@ -42,24 +35,18 @@ func incident() ([]figure, error) {
 	for i := range left {
 		f.panels = append(f.panels, left[i], right[i])
 	}
-	return []figure{f}, nil
+	return f
 }
 
-func crisisWith(policy, flow string) (crisis, error) {
-	w, ok := model.ByName("incident")
-	if !ok {
-		return crisis{}, fmt.Errorf("there is no scenario incident")
-	}
+func crisisWith(policy, flow string) crisis {
+	w := scenario("incident")
 	w.Workers.Policy = policy
 	w.Nodes, w.Partitions = []model.Node{{Slots: 64}}, 1
 	for i := range w.Resources {
 		w.Resources[i].Flow = flow
 	}
-	r, err := model.Run(w)
-	if err != nil {
-		return crisis{}, err
-	}
-	return crisis{r.Resources[0].Seconds[:watched], r.Resources[1].Seconds[:watched]}, nil
+	r := must(model.Run(w))
+	return crisis{r.Resources[0].Seconds[:watched], r.Resources[1].Seconds[:watched]}
 }
 
 func crisisClaims(ours, depth crisis) []claim {
@@ -69,7 +56,7 @@ func crisisClaims(ours, depth crisis) []claim {
 		{"the breaker opens within 15 s", ours.opens() >= 0 && ours.opens() <= 15},
 		{"a tenth of the calls of depth", 10*ours.calls() <= depth.calls()},
 		{"full rate again within 30 s", ours.back() > 0 && ours.back() <= 30},
-		{"mail gets as much done as without the incident", ours.mailDone(breaks, heals) >= 0.98*ours.mailAsked(breaks, heals)},
+		{"mail gets as much done as without the incident", ours.mailDone() >= 0.98*ours.mailAsked()},
 	}
 }
 
@@ -83,10 +70,18 @@ func (c crisis) opens() int {
 	return slices.IndexFunc(c.push[breaks:], func(s model.Second) bool { return s.Breaker == "open" })
 }
 
-// calls is how many items were sent into the incident.
-func (c crisis) calls() (n int64) {
-	for _, s := range c.push[breaks:heals] {
-		n += s.Started
+// calls and failed are how many items were sent into the incident, and failed there.
+func (c crisis) calls() float64 {
+	return during(c.push, func(s model.Second) float64 { return float64(s.Started) })
+}
+func (c crisis) failed() float64 {
+	return during(c.push, func(s model.Second) float64 { return float64(s.Failed) })
+}
+
+// during sums up something over the time of the incident.
+func during(seconds []model.Second, of func(model.Second) float64) (n float64) {
+	for _, s := range seconds[breaks:heals] {
+		n += of(s)
 	}
 	return n
 }
@@ -96,19 +91,12 @@ func (c crisis) back() int {
 	return slices.IndexFunc(c.push[heals:], func(s model.Second) bool { return s.Done >= 950 }) + 1
 }
 
-func (c crisis) mailDone(from, to int) (n float64) {
-	for _, s := range c.mail[from:to] {
-		n += float64(s.Done)
-	}
-	return n
+// mailDone is what mail got done, and mailAsked what it was given to do, in tasks of ten items.
+func (c crisis) mailDone() float64 {
+	return during(c.mail, func(s model.Second) float64 { return float64(s.Done) })
 }
-
-// mailAsked is what mail was given to do, in tasks of ten items.
-func (c crisis) mailAsked(from, to int) (n float64) {
-	for _, s := range c.mail[from:to] {
-		n += 10 * float64(s.Load)
-	}
-	return n
+func (c crisis) mailAsked() float64 {
+	return during(c.mail, func(s model.Second) float64 { return 10 * float64(s.Load) })
 }
 
 // panels are the rows of one column.
@@ -126,7 +114,7 @@ func (c crisis) panels() []panel {
 		line(vermilion, by(c.push, func(s model.Second) float64 { return float64(s.Failed) })),
 		label{x: 0, y: 1250, text: "done", hue: blue},
 		label{x: heals, y: 1250, text: fmt.Sprintf("full rate after %d s", c.back()), hue: blue},
-		label{x: breaks, y: 1250, text: fmt.Sprintf("failed: %s items", number(float64(c.failed()))), hue: vermilion},
+		label{x: breaks, y: 1250, text: fmt.Sprintf("failed: %s items", number(c.failed())), hue: vermilion},
 	}
 	return []panel{
 		{x: above, y: axis{label: "push: workers", to: 80, every: 20}, layers: []plot.Plotter{
@@ -145,14 +133,6 @@ func (c crisis) panels() []panel {
 			label{x: breaks, y: 1250, text: "mail, mean of 10 s", hue: green},
 		}},
 	}
-}
-
-// failed is how many items failed while the incident lasted.
-func (c crisis) failed() (n int64) {
-	for _, s := range c.push[breaks:heals] {
-		n += s.Failed
-	}
-	return n
 }
 
 // smooth is the mean of so many values up to each.

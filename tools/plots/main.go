@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/weirhq/weir/internal/lab/model"
 )
 
 func main() {
@@ -25,11 +27,7 @@ func run(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	figures, err := all()
-	if err != nil {
-		return err
-	}
-	for _, f := range figures {
+	for _, f := range all() {
 		if err := f.holds(); err != nil {
 			return err
 		}
@@ -48,14 +46,23 @@ func run(dir string) error {
 }
 
 // all lists the figures in the order of docs/plots.md.
-func all() ([]figure, error) {
-	var figures []figure
-	for _, some := range []func() ([]figure, error){loads, article, incident, flowControl, small, shares, rates} {
-		drawn, err := some()
-		if err != nil {
-			return nil, err
-		}
-		figures = append(figures, drawn...)
+func all() []figure {
+	return append(loads(), article(), incident(), flowControl(), small(), tiers(), tenants(), rates())
+}
+
+// must returns what a world, a shape or a policy of the program itself gives: an error is a mistake here.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic("plots: " + err.Error())
 	}
-	return figures, nil
+	return x
+}
+
+// scenario returns one of the built-in worlds.
+func scenario(name string) model.World {
+	w, ok := model.ByName(name)
+	if !ok {
+		panic("plots: there is no scenario " + name)
+	}
+	return w
 }

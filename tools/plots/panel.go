@@ -128,7 +128,7 @@ type area struct {
 	fill   color.Color
 }
 
-// below is the area below values that last, as a background. Changes that nobody
+// below is the area below values that last, as a background. Changes that no reader
 // would see are left out.
 func below(points plotter.XYs) area {
 	_, _, _, most := plotter.XYRange(points)

@@ -17,17 +17,15 @@ const (
 	rateSpan = 6 * time.Second
 )
 
-// gate lets tasks start or not.
-type gate interface {
-	// busy tells that work came.
-	busy(now time.Duration)
-	// start reports whether a task may start now, and counts it if so.
-	start(now time.Duration) bool
+// gate lets tasks start or not: it counts a task that may start now, and hears of work that comes.
+type gate struct {
+	busy  func(now time.Duration)
+	start func(now time.Duration) bool
 }
 
 // rates shows an exact sliding window beside windows that begin with each second.
-func rates() ([]figure, error) {
-	exact, fixed := starts(&exactWindow{limit.New(allowed)}), starts(&fixedWindow{})
+func rates() figure {
+	exact, fixed := starts(exactWindow()), starts(fixedWindow())
 	f := figure{
 		name:  "rate",
 		title: "A limit of 1,000 items/s: never more in any second, while fixed windows let through double",
@@ -41,7 +39,7 @@ func rates() ([]figure, error) {
 		},
 	}
 	f.panels = []panel{f.panels[0], f.panels[2], f.panels[1], f.panels[3]}
-	return []figure{f}, nil
+	return f
 }
 
 // starts is how many items start in each tick.
@@ -64,35 +62,28 @@ func starts(g gate) []int {
 }
 
 // exactWindow is the limiter of weir.
-type exactWindow struct{ lim *limit.Limiter }
-
-func (w *exactWindow) busy(now time.Duration) { w.lim.Busy(int64(now)) }
-
-func (w *exactWindow) start(now time.Duration) bool {
-	if w.lim.Ready(int64(now), perTask) > int64(now) {
-		return false
-	}
-	w.lim.Take(int64(now), perTask)
-	return true
+func exactWindow() gate {
+	lim := limit.New(limit.Config{Rate: allowed})
+	return gate{func(now time.Duration) { lim.Busy(int64(now)) }, func(now time.Duration) bool {
+		if lim.Ready(int64(now), perTask) > int64(now) {
+			return false
+		}
+		lim.Take(int64(now), perTask)
+		return true
+	}}
 }
 
 // fixedWindow counts anew with each second.
-type fixedWindow struct {
-	second time.Duration
-	used   int
-}
-
-func (w *fixedWindow) busy(time.Duration) {}
-
-func (w *fixedWindow) start(now time.Duration) bool {
-	if s := now / time.Second; s != w.second {
-		w.second, w.used = s, 0
-	}
-	if w.used >= allowed {
-		return false
-	}
-	w.used += perTask
-	return true
+func fixedWindow() gate {
+	used := map[time.Duration]int{}
+	return gate{func(time.Duration) {}, func(now time.Duration) bool {
+		second := now / time.Second
+		if used[second] >= allowed {
+			return false
+		}
+		used[second] += perTask
+		return true
+	}}
 }
 
 // sliding is how many items started in the second that ends with each tick.

@@ -11,9 +11,6 @@ import (
 
 const shared = 10_000.0 // items per second
 
-// shares shows who gets what of a rate while tenants of all tiers, or of one, come and go.
-func shares() ([]figure, error) { return []figure{tiers(), tenants()}, nil }
-
 // tiers lets 25 tenants of each tier share, of which the critical ones pause for a minute.
 func tiers() figure {
 	const each, from, to, end = 25, 60, 120, 180

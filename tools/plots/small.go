@@ -7,7 +7,7 @@ import (
 )
 
 // small is how bulk actions fare beside floods, by their size and by the way to share.
-func small() ([]figure, error) {
+func small() figure {
 	curves := experiment.SmallSeries()
 	ours, fair, inOrder := curves[0].Points, curves[1].Points, curves[2].Points
 	f := figure{
@@ -31,7 +31,7 @@ func small() ([]figure, error) {
 			claim{"first come, first served is hundreds of times worse", inOrder[i].P99 >= 300*p.P99},
 		)
 	}
-	return []figure{f}, nil
+	return f
 }
 
 func slowdowns(title string, curves []experiment.SmallCurve, of func(experiment.SmallPoint) float64) panel {

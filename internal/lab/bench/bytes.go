@@ -13,24 +13,19 @@ import (
 
 // bytesPerItem is what an item takes on the disk before and after it ran.
 func bytesPerItem(b *bench) error {
-	all, err := b.times(1, "bytes", params{Items: million}) // bytes do not depend on how busy the machine is
-	if err != nil {
-		return err
-	}
-	b.judge(claim{what: "bytes: an item as it comes, id and document", unit: "bytes"}, all["raw"]...)
-	b.judge(claim{what: "bytes: an item in its block, pending", unit: "bytes"}, all["pending"]...)
-	b.judge(claim{what: "bytes: what a finished item adds, no output", unit: "bytes"}, all["finished"]...)
-	b.judge(claim{what: "bytes: on disk, finished, the log's unused rest included", unit: "bytes"}, all["disk"]...)
-	return nil
+	return b.told(1, "bytes", params{Items: million}, // bytes do not depend on how busy the machine is
+		claim{key: "raw", what: "bytes: an item as it comes, id and document", unit: "bytes"},
+		claim{key: "pending", what: "bytes: an item in its block, pending", unit: "bytes"},
+		claim{key: "finished", what: "bytes: what a finished item adds, no output", unit: "bytes"},
+		claim{key: "disk", what: "bytes: on disk, finished, the log's unused rest included", unit: "bytes"})
 }
 
 func measureBytes(ctx context.Context, dir string, p params) (figures, error) {
 	chain := noop(100)
-	r, err := open(ctx, dir, engine.Options{Partitions: 1}, chain)
+	r, err := start(ctx, dir, engine.Options{Partitions: 1}, chain)
 	if err != nil {
 		return nil, err
 	}
-	r.start(ctx)
 	b, err := engine.Submit(ctx, r.Engine, chain, rewards(p.Items), weir.Spec{})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -14,28 +15,25 @@ const cancelPartitions = 8
 
 // cancel ends a large bulk action: it takes effect at once, and costs the same for any number of items in each partition that it is in.
 func cancel(b *bench) error {
+	var errs error
 	for _, n := range []int{10_000, million} {
-		all, err := b.times(b.repeat, "cancel", params{Items: n})
-		if err != nil {
-			return err
-		}
 		what := "cancel of " + number(float64(n)) + " items: "
-		b.judge(claim{what: what + "until nothing more starts", unit: "ms", atMost: 1000}, all["stopped_ms"]...)
-		b.judge(claim{what: what + "until ended", unit: "ms", atMost: 1000}, all["ended_ms"]...)
-		b.judge(claim{what: what + "rows written, tasks under way included", unit: "rows", atMost: 100}, all["rows"]...)
 		others := route.ShardsFor(int64(n), route.MostShards(cancelPartitions)) - 1 // each is told, and answers
-		b.judge(claim{what: what + "rows written when paused before", unit: "rows", atMost: float64(8 + 16*others)}, all["paused_rows"]...)
+		errs = errors.Join(errs, b.told(b.repeat, "cancel", params{Items: n},
+			claim{key: "stopped_ms", what: what + "until nothing more starts", unit: "ms", atMost: 1000},
+			claim{key: "ended_ms", what: what + "until ended", unit: "ms", atMost: 1000},
+			claim{key: "rows", what: what + "rows written, tasks under way included", unit: "rows", atMost: 100},
+			claim{key: "paused_rows", what: what + "rows written when paused before", unit: "rows", atMost: float64(8 + 16*others)}))
 	}
-	return nil
+	return errs
 }
 
 func measureCancel(ctx context.Context, dir string, p params) (figures, error) {
 	chain := slow(10, 10*time.Millisecond)
-	r, err := open(ctx, dir, engine.Options{Partitions: cancelPartitions}, chain)
+	r, err := start(ctx, dir, engine.Options{Partitions: cancelPartitions}, chain)
 	if err != nil {
 		return nil, err
 	}
-	r.start(ctx)
 	f := figures{}
 	if err := cancelPaused(ctx, r, chain, p.Items, f); err != nil {
 		return nil, err

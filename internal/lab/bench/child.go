@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,18 +63,32 @@ func (b *bench) measure(name string, p params) (figures, error) {
 }
 
 func (b *bench) measureIn(dir, name string, p params) (figures, error) {
+	return other(b.ctx, name, p, "-dir", dir)
+}
+
+// child is this program as another process that runs a measurement.
+func child(ctx context.Context, name string, p params, more ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(b.ctx, self, append([]string{"-child", name, "-dir", dir}, p.flags()...)...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	if err := cmd.Run(); err != nil {
+	cmd := exec.CommandContext(ctx, self, slices.Concat([]string{"-child", name}, p.flags(), more)...)
+	cmd.Stderr = os.Stderr
+	return cmd, nil
+}
+
+// other runs a measurement in another process.
+func other(ctx context.Context, name string, p params, more ...string) (figures, error) {
+	cmd, err := child(ctx, name, p, more...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.Output()
+	if err != nil {
 		return nil, fmt.Errorf("measure %s: %w", name, err)
 	}
 	var f figures
-	if err := json.Unmarshal(out.Bytes(), &f); err != nil {
+	if err := json.Unmarshal(out, &f); err != nil {
 		return nil, fmt.Errorf("measure %s: %w", name, err)
 	}
 	return f, nil
@@ -82,9 +96,13 @@ func (b *bench) measureIn(dir, name string, p params) (figures, error) {
 
 // times repeats a measurement and returns each figure's values.
 func (b *bench) times(n int, name string, p params) (map[string][]float64, error) {
+	return repeated(n, func() (figures, error) { return b.measure(name, p) })
+}
+
+func repeated(n int, measure func() (figures, error)) (map[string][]float64, error) {
 	all := map[string][]float64{}
 	for range n {
-		f, err := b.measure(name, p)
+		f, err := measure()
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +113,7 @@ func (b *bench) times(n int, name string, p params) (map[string][]float64, error
 	return all, nil
 }
 
-// serve is the other end of measureIn.
+// serve is the other end of other.
 func serve(ctx context.Context, name string, p params, dir, profile string, out io.Writer) (err error) {
 	m := measurements[name]
 	if m == nil {

@@ -44,11 +44,23 @@ var experiments = []experiment{
 // claim is one published figure. One of atLeast, atMost and none is set, or
 // nothing for a figure that is only told.
 type claim struct {
+	key     string // of the figure that a measurement finds
 	what    string
 	unit    string
 	atLeast float64
 	atMost  float64
 	none    bool // every measured value is 0
+}
+
+// told measures something n times and judges what it claims.
+func (b *bench) told(n int, name string, p params, claims ...claim) error {
+	all, err := b.times(n, name, p)
+	for _, c := range claims {
+		if err == nil {
+			b.judge(c, all[c.key]...)
+		}
+	}
+	return err
 }
 
 // judge prints a claim with its measured values. What was promised holds for every

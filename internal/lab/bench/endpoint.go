@@ -9,7 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,25 +19,17 @@ import (
 
 // endpoint is items through two HTTP actions on loopback that answer at once, in batches of 100.
 func endpoint(b *bench) error {
-	all, err := b.times(b.repeat, "endpoint", params{Items: 300_000})
-	if err != nil {
-		return err
-	}
-	b.judge(claim{what: "300,000 items, 2 HTTP actions on loopback, batch 100", unit: "steps/s", atLeast: 60_000}, all["per_second"]...)
-	b.judge(claim{what: "300,000 items, 2 HTTP actions: peak memory of the server", unit: "MiB"}, all["peak_mib"]...)
-	return nil
+	return b.told(b.repeat, "endpoint", params{Items: 300_000},
+		claim{key: "per_second", what: "300,000 items, 2 HTTP actions on loopback, batch 100", unit: "steps/s", atLeast: 60_000},
+		claim{key: "peak_mib", what: "300,000 items, 2 HTTP actions: peak memory of the server", unit: "MiB"})
 }
 
 // segment is a list of a million users behind a URL, read page by page, until all of them are accepted.
 func segment(b *bench) error {
-	all, err := b.times(1, "segment", params{Items: million})
-	if err != nil {
-		return err
-	}
-	b.judge(claim{what: "1,000,000 users in pages of 1,000: until accepted", unit: "items/s"}, all["per_second"]...)
-	b.judge(claim{what: "1,000,000 users in pages of 1,000: peak memory", unit: "MiB", atMost: 300}, all["peak_mib"]...)
-	b.judge(claim{what: "with 1,000,000 items kept: a page of the list, 99 of 100", unit: "ms"}, all["list_ms"]...)
-	return nil
+	return b.told(1, "segment", params{Items: million},
+		claim{key: "per_second", what: "1,000,000 users in pages of 1,000: until accepted", unit: "items/s"},
+		claim{key: "peak_mib", what: "1,000,000 users in pages of 1,000: peak memory", unit: "MiB", atMost: 300},
+		claim{key: "list_ms", what: "with 1,000,000 items kept: a page of the list, 99 of 100", unit: "ms"})
 }
 
 func measureEndpoint(ctx context.Context, dir string, p params) (figures, error) {
@@ -50,14 +42,9 @@ func measureEndpoint(ctx context.Context, dir string, p params) (figures, error)
 	if err != nil {
 		return nil, err
 	}
-	var b api.BulkAction
-	if err := send(ctx, r.url+"/v1/bulk-actions", "application/json",
-		strings.NewReader(`{"steps":[{"action":"first"},{"action":"second"}]}`), &b); err != nil {
-		return nil, err
-	}
-	read, write := io.Pipe()
-	go func() { write.CloseWithError(writeRewards(write, p.Items)) }()
-	if err := send(ctx, r.url+b.Links.Items, "application/x-ndjson", read, &api.Appended{}); err != nil {
+	p.URL = r.url
+	b, err := appendTwoSteps(ctx, p)
+	if err != nil {
 		return nil, err
 	}
 	if err := send(ctx, r.url+b.Links.Self+"/seal", "application/json", strings.NewReader(`{}`), &b); err != nil {
@@ -112,39 +99,24 @@ func measureSegment(ctx context.Context, dir string, p params) (figures, error) 
 
 // listed asks for the list of bulk actions a hundred times, and returns how long the second slowest took.
 func listed(ctx context.Context, r *serverRig) (time.Duration, error) {
-	var slow, slower time.Duration
-	for range 100 {
+	took := make([]time.Duration, 100)
+	for i := range took {
 		begin := time.Now()
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/v1/bulk-actions", http.NoBody)
-		if err != nil {
+		if err := ask(ctx, http.MethodGet, r.url+"/v1/bulk-actions", "", http.NoBody, nil); err != nil {
 			return 0, err
 		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return 0, err
-		}
-		_, err = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close() // it was read
-		if err != nil {
-			return 0, err
-		}
-		if took := time.Since(begin); took > slower {
-			slow, slower = slower, took
-		} else {
-			slow = max(slow, took)
-		}
+		took[i] = time.Since(begin)
 	}
-	return slow, nil
+	slices.Sort(took)
+	return took[len(took)-2], nil
 }
 
 // farSide starts what a server calls, in a process of its own, and returns its URL.
 func farSide(ctx context.Context, p params) (url string, end func(), err error) {
-	self, err := os.Executable()
+	cmd, err := child(ctx, "far", p)
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, append([]string{"-child", "far"}, p.flags()...)...)
-	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return "", nil, err

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -43,11 +42,10 @@ func fairness(b *bench) error {
 
 func measureFairness(ctx context.Context, dir string, p params) (figures, error) {
 	chain := slow(p.Batch, fairService)
-	r, err := open(ctx, dir, engine.Options{Slots: fairSlots}, chain)
+	r, err := start(ctx, dir, engine.Options{Slots: fairSlots}, chain)
 	if err != nil {
 		return nil, err
 	}
-	r.start(ctx)
 	var flood *engine.BulkAction
 	if p.Flood {
 		spec := weir.Spec{Tenant: "flood"}
@@ -79,18 +77,6 @@ func measureFairness(ctx context.Context, dir string, p params) (figures, error)
 	return figures{"p50_ms": at(0.5), "p99_ms": at(0.99)}, r.close()
 }
 
-// slow is a chain of one action that takes some time per task.
-func slow(batch int, takes time.Duration) raw {
-	return weir.Start(weir.Action[json.RawMessage, struct{}]{
-		Name: "slow", BatchSize: batch,
-		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
-			time.Sleep(takes)
-			b.DoneRest()
-			return nil
-		},
-	})
-}
-
 // begun waits until the first items of a bulk action have ended.
 func begun(ctx context.Context, b *engine.BulkAction) error {
 	for p := range b.Progress(ctx) {
@@ -103,19 +89,18 @@ func begun(ctx context.Context, b *engine.BulkAction) error {
 
 // smallOnes submits for all small tenants at once and returns how long each took from submit to end.
 func smallOnes(ctx context.Context, r *rig, chain raw) ([]time.Duration, error) {
-	took, errs := make([]time.Duration, fairTenants), make([]error, fairTenants)
-	var wg sync.WaitGroup
-	for i := range fairTenants {
-		wg.Go(func() {
+	took := make([]time.Duration, fairTenants)
+	var g errgroup.Group
+	for i := range took {
+		g.Go(func() error {
 			begin := time.Now()
-			spec := weir.Spec{Tenant: fmt.Sprint("small-", i)}
-			b, err := engine.Submit(ctx, r.Engine, chain, rewards(fairItems), spec)
+			b, err := engine.Submit(ctx, r.Engine, chain, rewards(fairItems), weir.Spec{Tenant: fmt.Sprint("small-", i)})
 			if err == nil {
 				_, err = b.Wait(ctx)
 			}
-			took[i], errs[i] = time.Since(begin), err
+			took[i] = time.Since(begin)
+			return err
 		})
 	}
-	wg.Wait()
-	return took, errors.Join(errs...)
+	return took, g.Wait()
 }

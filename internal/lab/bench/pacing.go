@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
+	"golang.org/x/sync/errgroup"
 )
 
 // pacingFor is how long each case of pacing runs.
@@ -62,47 +62,32 @@ func (c pacingCase) figure(p weir.Pacing, name string) string { return fmt.Sprin
 // measurePacing runs all cases beside each other, each on an engine of its own:
 // they wait most of the time.
 func measurePacing(ctx context.Context, dir string, _ params) (figures, error) {
-	var (
-		all  = figures{}
-		errs []error
-		mu   sync.Mutex
-		wg   sync.WaitGroup
-	)
+	all := figures{}
+	var mu sync.Mutex
+	var g errgroup.Group
 	for i, c := range pacingCases {
 		for _, p := range []weir.Pacing{weir.Smooth, weir.Full} {
-			wg.Go(func() {
+			g.Go(func() error {
 				f, err := c.measure(ctx, filepath.Join(dir, fmt.Sprint(i, p)), p)
 				mu.Lock()
 				defer mu.Unlock()
-				errs = append(errs, err)
 				for name, v := range f {
 					all[c.figure(p, name)] = v
 				}
+				return err
 			})
 		}
 	}
-	wg.Wait()
-	return all, errors.Join(errs...)
+	return all, g.Wait()
 }
 
 func (c pacingCase) measure(ctx context.Context, dir string, p weir.Pacing) (figures, error) {
-	const timeout = 30 * time.Second
 	var got arrivals
-	chain := weir.Start(weir.Action[json.RawMessage, struct{}]{
-		Name: "slow", Timeout: timeout,
-		Resource: weir.Resource{Name: "api", Rate: weir.PerSecond(c.rate), Concurrency: c.concurrency, Pacing: p},
-		Handle: func(ctx context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
-			got.note(ctx, timeout, b.Len())
-			time.Sleep(c.service)
-			b.DoneRest()
-			return nil
-		},
-	})
-	r, err := open(ctx, dir, engine.Options{}, chain)
+	chain := got.noting(weir.Resource{Name: "api", Rate: weir.PerSecond(c.rate), Concurrency: c.concurrency, Pacing: p}, c.service)
+	r, err := start(ctx, dir, engine.Options{}, chain)
 	if err != nil {
 		return nil, err
 	}
-	r.start(ctx)
 	stop := make(chan struct{})
 	workers := make(chan int)
 	warm := 2*c.service + 2*time.Second // until then the size of calls and the workers settle

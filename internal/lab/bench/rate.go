@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 const (
@@ -20,17 +20,13 @@ const (
 
 // rate is three tenants on one resource with a limit.
 func rate(b *bench) error {
-	all, err := b.times(1, "rate", params{}) // half a minute
-	if err != nil {
-		return err
-	}
 	ideal := float64(rateBulks*rateItems) / rateLimit
 	what := fmt.Sprintf("%d x %s items at %d/s: ", rateBulks, number(rateItems), rateLimit)
-	b.judge(claim{what: what + "time, ideal " + number(ideal), unit: "s", atMost: ideal * 1.01}, all["seconds"]...)
-	b.judge(claim{what: what + "most in any 1 s, by time of dispatch", unit: "items", atMost: rateLimit}, all["window"]...)
-	b.judge(claim{what: what + "most in any 1 s, as seen by the handler", unit: "items"}, all["seen"]...)
-	b.judge(claim{what: what + "items taken and sent back", unit: "items", none: true}, all["refused"]...)
-	return nil
+	return b.told(1, "rate", params{}, // half a minute
+		claim{key: "seconds", what: what + "time, ideal " + number(ideal), unit: "s", atMost: ideal * 1.01},
+		claim{key: "window", what: what + "most in any 1 s, by time of dispatch", unit: "items", atMost: rateLimit},
+		claim{key: "seen", what: what + "most in any 1 s, as seen by the handler", unit: "items"},
+		claim{key: "refused", what: what + "items taken and sent back", unit: "items", none: true})
 }
 
 // arrival is one task at the handler.
@@ -55,35 +51,35 @@ func (a *arrivals) note(ctx context.Context, timeout time.Duration, items int) {
 }
 
 // most is the largest number of items in any second.
-func most(all []arrival) (peak int) {
+func most(all []arrival) int {
 	slices.SortFunc(all, func(a, b arrival) int { return a.at.Compare(b.at) })
-	sum, from := 0, 0
+	m := virtual.Meter{Window: int64(time.Second)}
 	for _, x := range all {
-		sum += x.items
-		for ; x.at.Sub(all[from].at) >= time.Second; from++ {
-			sum -= all[from].items
-		}
-		peak = max(peak, sum)
+		m.Add(x.at.UnixNano(), int64(x.items))
 	}
-	return peak
+	return int(m.Most)
+}
+
+// noting is a chain of one limited action that notes its calls, which take some time.
+func (a *arrivals) noting(r weir.Resource, takes time.Duration) raw {
+	const timeout = 30 * time.Second
+	act := action("noting", 0)
+	act.Timeout, act.Resource = timeout, r
+	return on(act, func(ctx context.Context, b *batch) error {
+		a.note(ctx, timeout, b.Len())
+		time.Sleep(takes)
+		b.DoneRest()
+		return nil
+	})
 }
 
 func measureRate(ctx context.Context, dir string, _ params) (figures, error) {
-	const timeout = 30 * time.Second
 	var got arrivals
-	chain := weir.Start(weir.Action[json.RawMessage, struct{}]{
-		Name: "limited", Timeout: timeout, Resource: weir.Resource{Name: "api", Rate: rateLimit},
-		Handle: func(ctx context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
-			got.note(ctx, timeout, b.Len())
-			b.DoneRest()
-			return nil
-		},
-	})
-	r, err := open(ctx, dir, engine.Options{}, chain)
+	chain := got.noting(weir.Resource{Name: "api", Rate: rateLimit}, 0)
+	r, err := start(ctx, dir, engine.Options{}, chain)
 	if err != nil {
 		return nil, err
 	}
-	r.start(ctx)
 	begin := time.Now()
 	refused, err := runTenants(ctx, r, chain, rateBulks, rateItems)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
@@ -25,10 +26,39 @@ type rig struct {
 // raw is a chain whose items are documents as they are, without output.
 type raw = weir.Chain[json.RawMessage, struct{}]
 
-// open makes an engine that does not run yet. The reserve on disk is left out: it is the same for any number of items.
-func open(ctx context.Context, dir string, o engine.Options, chains ...raw) (*rig, error) {
+// batch is what the handlers of such a chain are given.
+type batch = weir.Batch[json.RawMessage, struct{}]
+
+// on is a chain of one action that calls f.
+func on(a weir.Action[json.RawMessage, struct{}], f func(context.Context, *batch) error) raw {
+	a.Handle = f
+	return weir.Start(a)
+}
+
+// action is one of a name and a size of tasks.
+func action(name string, size int) weir.Action[json.RawMessage, struct{}] {
+	return weir.Action[json.RawMessage, struct{}]{Name: name, BatchSize: size}
+}
+
+// openStore opens a store. The reserve on disk is left out: it is the same for any number of items.
+func openStore(dir string) (*pebblestore.Store, *slog.Logger, error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s, err := pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1})
+	return s, log, err
+}
+
+// start opens an engine and runs it.
+func start(ctx context.Context, dir string, o engine.Options, chains ...raw) (*rig, error) {
+	r, err := open(ctx, dir, o, chains...)
+	if err == nil {
+		r.start(ctx)
+	}
+	return r, err
+}
+
+// open makes an engine that does not run yet.
+func open(ctx context.Context, dir string, o engine.Options, chains ...raw) (*rig, error) {
+	s, log, err := openStore(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +92,14 @@ func (r *rig) close() error {
 }
 
 // noop is a chain of one action that does nothing.
-func noop(batch int) raw {
-	return weir.Start(weir.Action[json.RawMessage, struct{}]{
-		Name: "noop", BatchSize: batch,
-		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
-			b.DoneRest()
-			return nil
-		},
+func noop(size int) raw { return slow(size, 0) }
+
+// slow is a chain of one action that takes some time per task.
+func slow(size int, takes time.Duration) raw {
+	return on(action("handle", size), func(_ context.Context, b *batch) error {
+		time.Sleep(takes)
+		b.DoneRest()
+		return nil
 	})
 }
 
@@ -76,14 +107,12 @@ func noop(batch int) raw {
 type counting struct {
 	store.Store
 	rows       atomic.Int64 // set and deleted by commits
-	commits    atomic.Int64
 	blockBytes atomic.Int64
 }
 
 // Commit implements [store.State].
 func (c *counting) Commit(ctx context.Context, partition int, tok store.Token, b *store.Batch) error {
 	c.rows.Add(int64(len(b.Set) + len(b.Delete)))
-	c.commits.Add(1)
 	return c.Store.Commit(ctx, partition, tok, b)
 }
 

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -17,7 +13,6 @@ import (
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/vault"
-	"github.com/weirhq/weir/store/pebblestore"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -30,8 +25,7 @@ type serverRig struct {
 
 // openServer starts a server whose steps first and second call an endpoint.
 func openServer(ctx context.Context, dir, endpoint string) (*serverRig, error) {
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	st, err := pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1})
+	st, log, err := openStore(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -68,22 +62,6 @@ func openServer(ctx context.Context, dir, endpoint string) (*serverRig, error) {
 		cancel()
 		return errors.Join(err, g.Wait(), st.Close())
 	}}, nil
-}
-
-// other runs a measurement in another process, which plays the far side of this one.
-func other(ctx context.Context, name string, p params) (figures, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, self, append([]string{"-child", name}, p.flags()...)...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	var f figures
-	return f, json.Unmarshal(out, &f)
 }
 
 // until polls a bulk action until it has completed.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,27 +24,16 @@ const (
 // shares are the promises about fairness and limits by the clock on the wall, with the partitions that
 // an engine has by default, judged by what handlers write down.
 func shares(b *bench) error {
-	for _, c := range []struct {
-		name  string
-		p     params
-		claim claim
-		key   string
-	}{
-		{"tiers", params{}, claim{what: "tiers 6:3:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}, "off"},
-		{"weights", params{}, claim{what: "weights 5:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}, "off"},
-		{"refusing", params{Items: 5}, claim{what: "5 % of calls refused at random, 1,000/s: of what could pass", unit: "%",
-			atLeast: 95}, "kept"},
-		{"refusing", params{Items: 20}, claim{what: "20 % of calls refused at random, 1,000/s: of what could pass", unit: "%",
-			atLeast: 95}, "kept"},
-		{"own", params{}, claim{what: "a bulk action's own rate of 300/s: use", unit: "%", atLeast: 99}, "use"},
-	} {
-		all, err := b.times(1, c.name, c.p) // half a minute
-		if err != nil {
-			return err
-		}
-		b.judge(c.claim, all[c.key]...)
-	}
-	return besideHung(b)
+	const half = 1 // half a minute each
+	return errors.Join(
+		b.told(half, "tiers", params{}, claim{key: "off", what: "tiers 6:3:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}),
+		b.told(half, "weights", params{}, claim{key: "off", what: "weights 5:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}),
+		b.told(half, "refusing", params{Items: 5}, claim{key: "kept", unit: "%", atLeast: 95,
+			what: "5 % of calls refused at random, 1,000/s: of what could pass"}),
+		b.told(half, "refusing", params{Items: 20}, claim{key: "kept", unit: "%", atLeast: 95,
+			what: "20 % of calls refused at random, 1,000/s: of what could pass"}),
+		b.told(half, "own", params{}, claim{key: "use", what: "a bulk action's own rate of 300/s: use", unit: "%", atLeast: 99}),
+		besideHung(b))
 }
 
 // besideHung compares a tenant beside one whose endpoint hangs with the same alone.
@@ -105,18 +93,19 @@ func (n *notes) use(rate float64) float64 {
 	return 100 * n.all / rate / (shareSpan - shareWarm).Seconds()
 }
 
-// on is a chain of one action that calls f.
-func on(name string, r weir.Resource, batch int, f func(context.Context, *weir.Batch[json.RawMessage, struct{}]) error) raw {
-	return weir.Start(weir.Action[json.RawMessage, struct{}]{Name: name, Resource: r, BatchSize: batch, Handle: f})
+// limitedBy is a chain of one action on a resource that calls f.
+func limitedBy(name string, r weir.Resource, size int, f func(context.Context, *batch) error) raw {
+	a := action(name, size)
+	a.Resource = r
+	return on(a, f)
 }
 
 // flood runs an engine with the default options while all of the specs' bulk actions have work, and ends them.
 func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.TenantLimits, specs ...weir.Spec) error {
-	r, err := open(ctx, dir, engine.Options{}, chain)
+	r, err := start(ctx, dir, engine.Options{}, chain)
 	if err != nil {
 		return err
 	}
-	r.start(ctx)
 	if err := r.Operator().SetLimits(ctx, func(l *weir.Limits) { maps.Copy(l.Tenants, limits) }); err != nil {
 		return err
 	}
@@ -165,7 +154,7 @@ func measureWeights(ctx context.Context, dir string, _ params) (figures, error) 
 
 // noted is a chain whose calls take 50 ms.
 func noted(n *notes, rate weir.Rate) raw {
-	return on("noted", weir.Resource{Name: "api", Rate: rate}, 100, func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+	return limitedBy("noted", weir.Resource{Name: "api", Rate: rate}, 100, func(_ context.Context, b *batch) error {
 		n.add(b.Tenant(), b.Len())
 		time.Sleep(50 * time.Millisecond)
 		b.DoneRest()
@@ -178,8 +167,8 @@ func measureRefusing(ctx context.Context, dir string, p params) (figures, error)
 	n := newNotes()
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(11, 6))
-	chain := on("refusing", weir.Resource{Name: "api", Rate: 1000}, 10,
-		func(_ context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+	chain := limitedBy("refusing", weir.Resource{Name: "api", Rate: 1000}, 10,
+		func(_ context.Context, b *batch) error {
 			mu.Lock()
 			bad := rng.IntN(100) < p.Items
 			mu.Unlock()
@@ -203,8 +192,8 @@ func measureOwn(ctx context.Context, dir string, _ params) (figures, error) {
 
 // measureHung is how long twenty items take, alone or beside a tenant whose calls hang.
 func measureHung(ctx context.Context, dir string, p params) (figures, error) {
-	sleep := func(d time.Duration) func(context.Context, *weir.Batch[json.RawMessage, struct{}]) error {
-		return func(ctx context.Context, b *weir.Batch[json.RawMessage, struct{}]) error {
+	sleep := func(d time.Duration) func(context.Context, *batch) error {
+		return func(ctx context.Context, b *batch) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
@@ -214,13 +203,12 @@ func measureHung(ctx context.Context, dir string, p params) (figures, error) {
 			return nil
 		}
 	}
-	quick, hung := on("quick", weir.Resource{Name: "quick"}, 1, sleep(50*time.Millisecond)), on("hung",
+	quick, hung := limitedBy("quick", weir.Resource{Name: "quick"}, 1, sleep(50*time.Millisecond)), limitedBy("hung",
 		weir.Resource{Name: "hung"}, 1, sleep(time.Hour))
-	r, err := open(ctx, dir, engine.Options{}, quick, hung)
+	r, err := start(ctx, dir, engine.Options{}, quick, hung)
 	if err != nil {
 		return nil, err
 	}
-	r.start(ctx)
 	if p.Flood {
 		b, err := engine.Submit(ctx, r.Engine, hung, rewards(5000), weir.Spec{Tenant: "hung"})
 		if err != nil {

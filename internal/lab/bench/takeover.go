@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"slices"
 	"sync"
@@ -25,15 +24,9 @@ func takeover(b *bench) error {
 	if _, err := b.measureIn(dir, "fill", params{Items: takeoverItems}); err != nil {
 		return err
 	}
-	all := map[string][]float64{}
-	for range b.repeat {
-		f, err := b.measureIn(dir, "takeover", params{})
-		if err != nil {
-			return err
-		}
-		for k, v := range f {
-			all[k] = append(all[k], v)
-		}
+	all, err := repeated(b.repeat, func() (figures, error) { return b.measureIn(dir, "takeover", params{}) })
+	if err != nil {
+		return err
 	}
 	// The worst counts: only the first finds a log to read back, as after a kill.
 	b.judge(claim{what: "takeover of 10,000,000 pending items: store opened, worst", unit: "ms"}, slices.Max(all["open_ms"]))
@@ -56,13 +49,10 @@ func measureFill(ctx context.Context, dir string, p params) (figures, error) {
 func measureTakeover(ctx context.Context, dir string, _ params) (figures, error) {
 	first := make(chan time.Time, 1)
 	var once sync.Once
-	chain := weir.Start(weir.Action[json.RawMessage, struct{}]{
-		Name: "noop",
-		Handle: func(ctx context.Context, _ *weir.Batch[json.RawMessage, struct{}]) error {
-			once.Do(func() { first <- time.Now() })
-			<-ctx.Done()
-			return ctx.Err()
-		},
+	chain := on(action("handle", 100), func(ctx context.Context, _ *batch) error {
+		once.Do(func() { first <- time.Now() })
+		<-ctx.Done()
+		return ctx.Err()
 	})
 	begin := time.Now()
 	r, err := open(ctx, dir, engine.Options{}, chain)

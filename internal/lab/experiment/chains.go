@@ -9,10 +9,7 @@ import (
 // chains is E17: a chain over three resources runs at the pace of the slowest, and
 // what waits between the steps stays little.
 func chains(size Size) []Line {
-	items := int64(1_000_000)
-	if size == Small {
-		items = 200_000
-	}
+	items := sized(size, int64(200_000), 1_000_000)
 	const service = 50 * ms
 	rates := []float64{10_000, 5000, 8000}
 	n := newNode(1, step("a", rates[0]), step("b", rates[1]), step("c", rates[2]))
@@ -32,14 +29,13 @@ func chains(size Size) []Line {
 	took, ideal := float64(v.Finished.UnixNano()-epoch)/1e9, float64(items)/rates[1]
 	what := fmt.Sprintf("chain of 3, %d items", items)
 	lines := []Line{
-		{Target: 19, What: "end over the slowest step's ideal, " + what, Got: 100 * (took/ideal - 1), Want: 2, Unit: " %"},
-		{Target: 19, What: "items done, " + what, Got: float64(v.Counts.Done), Want: float64(items), AtLeast: true},
+		atMost(19, "end over the slowest step's ideal, "+what, 100*(took/ideal-1), 2, " %"),
+		atLeast(19, "items done, "+what, float64(v.Counts.Done), float64(items), ""),
 	}
 	for next := 1; next < len(rates); next++ {
 		// Two seconds of the next step, and what is in flight when that is reached.
 		most := 2*rates[next] + rates[next-1]*float64(service)/1e9 + 100
-		lines = append(lines, Line{Target: 19, What: fmt.Sprintf("items waiting before step %d", next+1),
-			Got: float64(waiting[next]), Want: most})
+		lines = append(lines, atMost(19, fmt.Sprintf("items waiting before step %d", next+1), float64(waiting[next]), most, ""))
 	}
 	return append(lines, n.peaks(what))
 }

@@ -18,7 +18,7 @@ func Crowd(n int) (*sched.Queue, []*sched.Entry) {
 	r := q.AddResource(sched.ResourceConfig{Name: "r"})
 	names := make([]string, n)
 	for i := range names {
-		names[i] = fmt.Sprint("tenant-", i)
+		names[i] = tenantName(i)
 	}
 	es := make([]*sched.Entry, n)
 	for i := range es {
@@ -73,17 +73,13 @@ func heapInUse() uint64 {
 
 // cost is the benchmark behind target 16: what a pick costs in time and memory.
 func cost(size Size) (lines []Line) {
-	n := Tenants
-	if size == Small {
-		n = 1000
-	}
+	n := sized(size, 1000, Tenants)
 	q, _ := Crowd(n)
 	r := testing.Benchmark(func(b *testing.B) { Picks(b, q, 64) })
+	pick := float64(r.T.Nanoseconds()) / float64(r.N) / 1e3
 	return []Line{
-		{Target: 16, What: fmt.Sprintf("Next, Update and Done at %d tenants", n),
-			Got: float64(r.T.Nanoseconds()) / float64(r.N) / 1e3, Want: 1.5, Unit: " us", Timed: true},
-		{Target: 16, What: "allocations of these", Got: float64(r.AllocsPerOp()), Want: 0},
-		{Target: 16, What: fmt.Sprintf("bytes of a tenant, its flow and its group, of %d", n), Got: CrowdBytes(n), Want: 450,
-			Unit: " B", Timed: true},
+		atMost(16, fmt.Sprintf("Next, Update and Done at %d tenants", n), pick, 1.5, " us").timed(),
+		atMost(16, "allocations of these", float64(r.AllocsPerOp()), 0, ""),
+		atMost(16, fmt.Sprintf("bytes of a tenant, its flow and its group, of %d", n), CrowdBytes(n), 450, " B").timed(),
 	}
 }

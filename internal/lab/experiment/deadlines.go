@@ -13,30 +13,22 @@ import (
 // deadlines is E20: one of four tenants has floods, and bulk actions with deadlines that come after
 // them. They are met as far as that is possible, and no other tenant feels it.
 func deadlines(s Size) (lines []Line) {
-	draws := 3
-	if s == Whole {
-		draws = 30
-	}
+	draws := seeds(2000, sized(s, 3, 30))
 	for _, p := range places {
-		var all timely
-		for seed := range draws {
-			d := drawDeadlines(uint64(seed)+2000, p)
-			all.met, all.blind, all.wrong = all.met+d.met/float64(draws), all.blind+d.blind/float64(draws), all.wrong+d.wrong/float64(draws)
-			all.apart, all.told = max(all.apart, d.apart), max(all.told, d.told)
-		}
-		what := fmt.Sprintf("%v, %d draws", p, draws)
-		met := Line{Target: 20, What: "deadlines met, of what knowing all would meet, " + what, Got: 100 * all.met, Want: 95,
-			AtLeast: true, Unit: " %"}
-		apart := Line{Target: 20, What: "end of another tenant with and without the deadlines, in tasks, worst, " + what, Got: all.apart, Want: 1}
-		told := Line{Target: 20, What: "until one that cannot be met says so, worst, " + what, Got: all.told, Want: 1, Unit: " s"}
-		if p.nodes > 1 {
-			met.Missed, met.Holds = "each node decides by itself which of its deadlines it gives up", 88
-			apart.Missed, apart.Holds = "when the weight of a tenant moves to another node, the tenants there feel it for a moment", 8
-			told.Missed, told.Holds = "nodes hear of each other every half second, and cannot report it before", 2.5
-		}
-		lines = append(lines, met, apart, told,
-			Line{Target: 20, What: "deadlines met if they did not count, " + what, Got: 100 * all.blind, Want: 50, Unit: " %"},
-			Line{Target: 20, What: "said to be late, and met, of what can be, " + what, Got: 100 * all.wrong, Want: 3, Unit: " %"})
+		what := fmt.Sprintf("%v, %d draws", p, len(draws))
+		lines = append(lines, over(draws, func(seed uint64) []Line {
+			k := drawDeadlines(seed, p)
+			return []Line{
+				p.onNodes(atLeast(20, "deadlines met, of what knowing all would meet, "+what, 100*k.met, 95, " %").taken(byMean),
+					"each node decides by itself which of its deadlines it gives up", 88),
+				p.onNodes(atMost(20, "end of another tenant with and without the deadlines, in tasks, worst, "+what, k.apart, 1, ""),
+					"when the weight of a tenant moves to another node, the tenants there feel it for a moment", 8),
+				p.onNodes(atMost(20, "until one that cannot be met says so, worst, "+what, k.told, 1, " s"),
+					"nodes hear of each other every half second, and cannot report it before", 2.5),
+				atMost(20, "deadlines met if they did not count, "+what, 100*k.blind, 50, " %").taken(byMean),
+				atMost(20, "said to be late, and met, of what can be, "+what, 100*k.wrong, 3, " %").taken(byMean),
+			}
+		})...)
 	}
 	return lines
 }
@@ -92,8 +84,8 @@ func drawDeadlines(seed uint64, p place) timely {
 	share := dueRate * weights[0] / all
 	var jobs []dueJob
 	for range dueMany { // more than can be met: about 12 x 9 s of work in 100 s
-		jobs = append(jobs,
-			dueJob{items: int64(share * (3 + 12*rng.Float64())), within: time.Duration((20 + 80*rng.Float64()) * float64(time.Second))})
+		items := int64(share * (3 + 12*rng.Float64()))
+		jobs = append(jobs, dueJob{items, time.Duration((20 + 80*rng.Float64()) * float64(time.Second))})
 	}
 	for i, j := range append(jobs, dueJob{int64(share * 100), 60 * time.Second}) {
 		add(fmt.Sprint("due-", i), one, j.items, dueFrom).Deadline = model.Span(j.within)

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/sched"
@@ -21,12 +22,15 @@ const (
 type drive struct {
 	*virtual.Clock
 	q      *sched.Queue
+	r      *sched.Resource // of jobs that name none
 	start  int64
 	meters map[*sched.Resource]*meter
 	spins  int                     // Next gave nothing although Wake said now
 	onPick func(sched.Pick, *job)  // sees every task that starts
 	onEnd  func(*job)              // sees every job that ends
 	late   func() (lateness int64) // how much later than it wanted the loop wakes up
+
+	chunk, service int64 // of jobs that name none
 }
 
 // job is the work of one entry.
@@ -48,21 +52,33 @@ type job struct {
 	last     int64
 }
 
-func newDrive(o sched.Options) *drive {
-	return &drive{Clock: virtual.NewClock(epoch), q: sched.New(o), start: epoch, meters: make(map[*sched.Resource]*meter)}
+// newDrive makes a queue with one resource. Rate 0: it has no limit.
+func newDrive(o sched.Options, rate float64) *drive {
+	d := &drive{Clock: virtual.NewClock(epoch), q: sched.New(o), start: epoch, meters: make(map[*sched.Resource]*meter)}
+	d.r = d.resource(sched.ResourceConfig{Name: "r", Rate: rate}, rate)
+	return d
 }
 
-// resource adds a resource, and a meter for its rate if it has one.
-func (d *drive) resource(c sched.ResourceConfig) *sched.Resource {
+// resource adds a resource, and a meter for a rate.
+func (d *drive) resource(c sched.ResourceConfig, rate float64) *sched.Resource {
 	r := d.q.AddResource(c)
-	d.meters[r] = newMeter(c.Rate, d.start)
+	d.meters[r] = newMeter(rate, d.start)
 	return r
+}
+
+// many adds n jobs.
+func (d *drive) many(n int, of func(i int) job) []*job {
+	jobs := make([]*job, n)
+	for i := range jobs {
+		jobs[i] = d.add(of(i))
+	}
+	return jobs
 }
 
 // add makes a job arrive now, if its time has come, or later.
 func (d *drive) add(j job) *job {
 	p := &j
-	p.chunk = max(p.chunk, 1)
+	p.r, p.chunk, p.service = cmp.Or(p.r, d.r), cmp.Or(p.chunk, d.chunk, 1), cmp.Or(p.service, d.service)
 	if at := d.start + p.arrive; at > d.Now() {
 		d.At(at, func() { d.submit(p) })
 	} else {
@@ -79,9 +95,17 @@ func (d *drive) submit(j *job) {
 	d.update(j)
 }
 
+// remove takes the group of a job out of the queue.
+func (d *drive) remove(j *job) { d.q.RemoveBulk(d.Now(), j.e.Bulk()) }
+
 func (d *drive) update(j *job) {
 	head := min(j.chunk, j.left)
 	d.q.Update(d.Now(), j.e, int(head), j.left-head)
+}
+
+// weigh gives a tenant a weight, and a cap if that is not 0.
+func (d *drive) weigh(tenant string, weight int64, most int) {
+	d.q.SetTenant(d.Now(), d.q.Tenant(tenant), weight, most)
 }
 
 // pick starts one task, if one may start now.
@@ -102,14 +126,14 @@ func (d *drive) pick() (sched.Pick, *job, bool) {
 }
 
 // dispatch starts all that may start now.
-func (d *drive) dispatch() {
+func (d *drive) dispatch() (last bool) {
 	for {
 		p, j, ok := d.pick()
 		if !ok {
 			if d.q.Wake() <= d.Now() {
 				d.spins++
 			}
-			return
+			return false
 		}
 		j.inFlight++
 		d.After(j.service, func() { d.finish(p, j) })
@@ -120,24 +144,18 @@ func (d *drive) dispatch() {
 }
 
 // serve starts one task and ends it at once, where time is of no account.
-func (d *drive) serve() *job {
-	p, j, ok := d.pick()
+func (d *drive) serve() {
+	p, _, ok := d.pick()
 	if !ok {
 		panic("experiment: nothing to run")
 	}
 	d.q.Done(d.Now(), p, ms)
-	return j
 }
 
-// run goes on until the given time after the start, or until nothing is left.
+// run goes on until the given time after the start.
 func (d *drive) run(until int64) {
-	for d.dispatch(); ; d.dispatch() {
-		next := d.next()
-		if d.Advance(min(next, d.start+until)); next == never || next > d.start+until {
-			return
-		}
-		d.Due()
-	}
+	d.Play(d.start+until, d.next, d.dispatch)
+	d.Advance(d.start + until)
 }
 
 // next is when something happens next.
@@ -156,20 +174,54 @@ func (d *drive) finish(p sched.Pick, j *job) {
 		return
 	}
 	j.done = d.Now()
-	d.q.RemoveBulk(d.Now(), j.e.Bulk())
+	d.remove(j)
 	if d.onEnd != nil {
 		d.onEnd(j)
 	}
 }
 
-// use is the part of the rate of r that was used until now.
-func (d *drive) use(r *sched.Resource) float64 { return d.meters[r].use(d.Now()) }
+// took is how long j took, or has taken until now if it did not end.
+func (d *drive) took(j *job) float64 { return float64(cmp.Or(j.done, d.Now()) - d.start - j.arrive) }
 
-// peak is the line that every experiment with a rate has.
-func (d *drive) peak(what string, rs ...*sched.Resource) Line {
-	most := 0.0
-	for _, r := range rs {
-		most = max(most, d.meters[r].peak())
+// use is the part of the rate that was used until now.
+func (d *drive) use() float64 { return d.meters[d.r].use(d.Now()) }
+
+// peak is the fullest second of any resource.
+func (d *drive) peak(what string) Line { return peakLine(what, peakOf(d.meters)) }
+
+// meter watches what starts on one resource: how much in all, and how much in the
+// fullest second.
+type meter struct {
+	virtual.Meter
+	rate float64
+	from int64
+	over int64 // cost that a downstream with this rate in any second would have refused
+}
+
+func newMeter(rate float64, from int64) *meter {
+	return &meter{Meter: virtual.Meter{Window: sec}, rate: rate, from: from}
+}
+
+// count notes a start. Times come in order.
+func (m *meter) count(at, cost int64) {
+	if m.rate == 0 {
+		m.Total += cost
+		return
 	}
-	return Line{Target: 2, What: "peak of any second, " + what, Got: most, Want: 1, Unit: " C"}
+	m.over += max(0, min(cost, m.Add(at, cost)-int64(m.rate)))
+}
+
+// peakOf is the fullest second of all meters in terms of their rates, 0 if there are none.
+func peakOf[K comparable](meters map[K]*meter) (most float64) {
+	for _, m := range meters { // the most: order does not reach it
+		if m.rate > 0 {
+			most = max(most, float64(m.Most)/m.rate)
+		}
+	}
+	return most
+}
+
+// use is the part of the rate that was used from the beginning until now.
+func (m *meter) use(now int64) float64 {
+	return float64(m.Total) / (m.rate * float64(now-m.from) / 1e9)
 }

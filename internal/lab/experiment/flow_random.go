@@ -44,10 +44,7 @@ func (x crew) sent(how string, refuses float64, configured bool, n int) (calls f
 
 // atRandom is about refusals that have nothing to do with the rate: it stays what it was.
 func atRandom(size Size) (lines []Line) {
-	n, part, worst := 20, time.Duration(1), 100.0
-	if size == Small {
-		n, part = 1, 2
-	}
+	worst := 100.0
 	for _, configured := range []bool{false, true} {
 		how := "no rate configured"
 		if configured {
@@ -55,17 +52,15 @@ func atRandom(size Size) (lines []Line) {
 		}
 		for _, refuses := range []float64{0.003, 0.015, 0.05} {
 			for _, x := range crews() {
-				x.span /= part
-				free := x.sent(model.FlowOff, refuses, configured, n)
-				lines = append(lines, Line{
-					Target: 15, What: fmt.Sprintf("%v %% refused at random, %s, %s: kept", 100*refuses, x.name, how),
-					Got: 100 * x.sent(model.FlowOn, refuses, configured, n) / free, Want: 90, AtLeast: true, Unit: " %",
-					Missed: "few refusals take long to show that they are not about the rate", Holds: 80,
-				})
-				worst = min(worst, 100*x.sent(model.FlowAIMD, refuses, configured, n)/free)
+				x.span /= sized(size, time.Duration(2), 1)
+				kept := func(flow string) float64 { return x.sent(flow, refuses, configured, sized(size, 1, 20)) }
+				free := kept(model.FlowOff)
+				what := fmt.Sprintf("%v %% refused at random, %s, %s: kept", 100*refuses, x.name, how)
+				lines = append(lines, atLeast(15, what, 100*kept(model.FlowOn)/free, 90, " %").missed(
+					"few refusals take long to show that they are not about the rate", 80))
+				worst = min(worst, 100*kept(model.FlowAIMD)/free)
 			}
 		}
 	}
-	return append(lines, Line{Target: 15, What: "AIMD instead, worst of the refusals at random: kept", Got: worst,
-		Want: 90, AtLeast: true, Unit: " %"})
+	return append(lines, atLeast(15, "AIMD instead, worst of the refusals at random: kept", worst, 90, " %"))
 }

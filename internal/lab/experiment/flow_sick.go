@@ -51,59 +51,45 @@ func (s sickness) world(seed uint64) model.World {
 	return w
 }
 
-// patient is how one run went: seconds until the breaker opened and from the end of the
-// sickness to the full rate, the tasks in flight after half a minute of it on average, and, while it
-// lasts, the tasks that succeeded and the calls that were made once the breaker had opened.
-type patient struct{ opened, back, inFlight, done, calls float64 }
-
-func (s sickness) run(seed uint64) patient {
-	p := patient{opened: math.Inf(1), back: math.Inf(1)}
+// lines watch a downstream that is not well for two minutes. That it is left alone is taken
+// to mean a tenth of the workers and a hundredth of the calls: a breaker that finds out by 15
+// tasks is now and then deceived for a few seconds by one that fails six times in ten.
+func (s sickness) lines(seed uint64) []Line {
+	// Seconds until the breaker opened and from the end of the sickness to the full rate, the tasks in flight after
+	// half a minute of it on average, and, while it lasts, the tasks that succeeded and the calls that were made once
+	// the breaker had opened.
+	opened, back, inFlight, done, calls := math.Inf(1), math.Inf(1), 0.0, 0.0, 0.0
 	for _, x := range run(s.world(seed)).Resources[0].Seconds {
 		after := float64(x.At - sickFrom)
 		if sick := x.At > sickFrom && x.At <= sickTo; sick {
-			p.done += float64(x.Done)
-			if after > p.opened {
-				p.calls += float64(x.Started)
+			done += float64(x.Done)
+			if after > opened {
+				calls += float64(x.Started)
 			}
 			if after > 30 {
-				p.inFlight += float64(x.InFlight) / (sickTo - sickFrom - 30)
+				inFlight += float64(x.InFlight) / (sickTo - sickFrom - 30)
 			}
 		}
 		if after > 0 && x.Breaker != string(flow.Closed) { // half open is what it becomes
-			p.opened = min(p.opened, after)
+			opened = min(opened, after)
 		}
 		if x.At > sickTo && x.Done >= 0.95*sickRate {
-			p.back = min(p.back, float64(x.At-sickTo))
+			back = min(back, float64(x.At-sickTo))
 		}
 	}
-	return p
-}
-
-// fallsSick is the worst of several runs with a downstream that is not well for
-// two minutes. That it is left alone is taken to mean a tenth of the workers and a
-// hundredth of the calls: a breaker that finds out by 15 tasks is now and then
-// deceived for a few seconds by one that fails six times in ten.
-func fallsSick(ill sickness, seeds uint64) []Line {
-	all := patient{done: math.Inf(1)}
-	for seed := range seeds {
-		p := ill.run(1401 + seed)
-		all.opened, all.back, all.inFlight = max(all.opened, p.opened), max(all.back, p.back), max(all.inFlight, p.inFlight)
-		all.done, all.calls = min(all.done, p.done), max(all.calls, p.calls)
+	again := atMost(15, s.name+": full rate after recovery", back, 30, " s")
+	if !s.breaks {
+		bears := float64(s.is.Capacity) * (sickTo - sickFrom)
+		return []Line{
+			again,
+			atMost(15, s.name+": in flight after 30 s, mean", inFlight, 4*fewServers, ""),
+			atLeast(15, s.name+": done of what it bears", 100*done/bears, 95, " %"),
+		}
 	}
-	lines := []Line{{Target: 15, What: ill.name + ": full rate after recovery", Got: all.back, Want: 30, Unit: " s"}}
-	if !ill.breaks {
-		bears := float64(ill.is.Capacity) * (sickTo - sickFrom)
-		return append(
-			lines,
-			Line{Target: 15, What: ill.name + ": in flight after 30 s, mean", Got: all.inFlight, Want: 4 * fewServers},
-			Line{Target: 15, What: ill.name + ": done of what it bears", Got: 100 * all.done / bears, Want: 95, AtLeast: true, Unit: " %"},
-		)
+	return []Line{
+		again,
+		atMost(15, s.name+": breaker open after", opened, 10, " s"),
+		atMost(15, s.name+": in flight after 30 s, mean", inFlight, sickWorkers/10, ""),
+		atMost(15, s.name+": calls of the usual ones once it has opened", 100*calls/(sickRate*(sickTo-sickFrom)), 1, " %"),
 	}
-	return append(
-		lines,
-		Line{Target: 15, What: ill.name + ": breaker open after", Got: all.opened, Want: 10, Unit: " s"},
-		Line{Target: 15, What: ill.name + ": in flight after 30 s, mean", Got: all.inFlight, Want: sickWorkers / 10},
-		Line{Target: 15, What: ill.name + ": calls of the usual ones once it has opened",
-			Got: 100 * all.calls / (sickRate * (sickTo - sickFrom)), Want: 1, Unit: " %"},
-	)
 }

@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // The targets of forecasts and ETAs: nine of ten are off by no more than a tenth, and
@@ -23,22 +22,17 @@ const (
 // model of all of them. The seeds are others than those that were looked at while the
 // model was made.
 func foretell(size Size) (lines []Line) {
-	n := 12
-	if size == Whole {
-		n = 40
-	}
+	n := sized(size, 12, 40)
 	for _, partitions := range []int{1, 8} {
-		var all []told
-		for _, seed := range seeds(2701, n) {
-			all = append(all, foreseen(seed, partitions, size == Whole))
-		}
-		lines = append(lines, tell(all, fmt.Sprintf("%v, %d systems", place{partitions, 1}, n), forLuck)...)
+		what := fmt.Sprintf("%v, %d systems", place{partitions, 1}, n)
+		lines = append(lines, over(seeds(2701, n), func(seed uint64) []Line {
+			return foreseen(seed, partitions, size == Whole).lines(what, forLuck)
+		})...)
 	}
-	var all []told
-	for _, seed := range seeds(2701, n) {
-		all = append(all, foreseenOnNodes(seed))
-	}
-	return append(lines, tell(all, fmt.Sprintf("8 partitions, 3 nodes, %d systems", n), forNodes)...)
+	what := fmt.Sprintf("8 partitions, 3 nodes, %d systems", n)
+	return append(lines, over(seeds(2701, n), func(seed uint64) []Line {
+		return foreseenOnNodes(seed).lines(what, forNodes)
+	})...)
 }
 
 // told is how far off forecasts were, as a share of what it took from then on. NaN is
@@ -46,69 +40,45 @@ func foretell(size Size) (lines []Line) {
 type told struct {
 	warm, cold, tenth, half       float64
 	bestWarm, bestTenth, bestHalf float64 // what could be known
-	wide                          float64 // p90 above p50
-	within, inTime                bool    // it ended between p50, less a tenth, and p90, or by p90
+	took, p50, p90                float64 // seconds that it took, and that were forecast
 }
 
-func tell(all []told, what, why string) (lines []Line) {
-	for _, c := range []struct {
-		name     string
-		of, best func(told) float64
-		holds    float64
-	}{
-		{"forecast, calls seen before", func(t told) float64 { return t.warm }, func(t told) float64 { return t.bestWarm }, 65},
-		{"forecast, nothing called yet", func(t told) float64 { return t.cold }, nil, 80},
-		{"ETA after a tenth of the time", func(t told) float64 { return t.tenth }, func(t told) float64 { return t.bestTenth }, 65},
-		{"ETA after half of the time", func(t told) float64 { return t.half }, func(t told) float64 { return t.bestHalf }, 50},
-	} {
-		near, ok := nearly(all, c.of)
-		if !ok {
-			continue
-		}
-		lines = append(lines, Line{
-			Target: 20, What: fmt.Sprintf("%s: off by 10 %% at most, %s", c.name, what),
-			Got: near, Want: nineOf10, AtLeast: true, Unit: " %", Missed: why, Holds: c.holds,
-		})
-		if c.best == nil {
-			continue
-		}
-		if best, ok := nearly(all, c.best); ok {
-			lines = append(lines, Line{Target: 20, What: "the same by the system itself with other seeds, " + what, Got: best,
-				AtLeast: true, Unit: " %"})
-		}
-	}
-	within, inTime, wide := 0, 0, make([]float64, 0, len(all))
-	for _, t := range all {
-		if t.within {
-			within++
-		}
-		if t.inTime {
-			inTime++
-		}
-		wide = append(wide, t.wide)
-	}
-	slices.Sort(wide)
-	part := func(n int) float64 { return 100 * float64(n) / float64(len(all)) }
-	return append(lines,
-		Line{Target: 20, What: "ended from p50, less 10 %, to p90, " + what, Got: part(within), Want: eightOf, AtLeast: true,
-			Unit: " %", Missed: why, Holds: 65},
-		Line{Target: 20, What: "ended by p90, " + what, Got: part(inTime), Want: eightOf, AtLeast: true, Unit: " %", Missed: why, Holds: 65},
-		Line{Target: 20, What: "p90 above p50, median, " + what, Got: 100 * wide[len(wide)/2], Want: 25, Unit: " %",
-			Missed: "the middle of so few systems may be one of the short ones that luck decides", Holds: 40})
+// before is what was forecast before the start; nothing else was asked.
+func before(took, p50, p90 float64) told {
+	none := math.NaN()
+	return told{p50/took - 1, none, none, none, none, none, none, took, p50, p90}
 }
 
-// nearly is the part of those that were asked that is off by no more than a tenth.
-func nearly(all []told, of func(told) float64) (part float64, ok bool) {
-	asked, near := 0, 0
-	for _, t := range all {
-		x := of(t)
-		if math.IsNaN(x) {
-			continue
-		}
-		asked++
-		if math.Abs(x) <= offTenth {
-			near++
-		}
+// lines are the shares of all systems of which a forecast was near, over these runs.
+func (t told) lines(what, why string) []Line {
+	near := func(name string, off, holds float64) Line {
+		what := fmt.Sprintf("%s: off by 10 %% at most, %s", name, what)
+		return share(what, math.Abs(off) <= offTenth, nineOf10, math.IsNaN(off)).missed(why, holds)
 	}
-	return 100 * float64(near) / float64(max(asked, 1)), asked > 0
+	best := func(off float64) Line {
+		return share("the same by the system itself with other seeds, "+what, math.Abs(off) <= offTenth, 0, math.IsNaN(off))
+	}
+	inTime := t.took <= t.p90
+	const short = "the middle of so few systems may be one of the short ones that luck decides"
+	return []Line{
+		near("forecast, calls seen before", t.warm, 65), best(t.bestWarm),
+		near("forecast, nothing called yet", t.cold, 80),
+		near("ETA after a tenth of the time", t.tenth, 65), best(t.bestTenth),
+		near("ETA after half of the time", t.half, 50), best(t.bestHalf),
+		share("ended from p50, less 10 %, to p90, "+what, inTime && t.took >= 0.9*t.p50, eightOf, false).missed(why, 65),
+		share("ended by p90, "+what, inTime, eightOf, false).missed(why, 65),
+		atMost(20, "p90 above p50, median, "+what, 100*(t.p90/t.p50-1), 25, " %").taken(byMedian).missed(short, 40),
+	}
+}
+
+// share is the line about how many systems, of those that were asked, something is true of, in percent.
+func share(what string, is bool, want float64, unasked bool) Line {
+	l := atLeast(20, what, 0, want, " %").taken(byMean)
+	switch {
+	case unasked:
+		l.Got = math.NaN()
+	case is:
+		l.Got = 100
+	}
+	return l
 }

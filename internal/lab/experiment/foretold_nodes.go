@@ -16,18 +16,8 @@ import (
 // eight in each lane, as they do in an engine.
 func foreseenOnNodes(seed uint64) (t told) {
 	w, work, load := drawNodes(seed)
-	r, err := model.Run(w)
-	if err != nil {
-		panic(fmt.Sprintf("experiment: %v", err))
-	}
-	took := time.Duration(r.Kinds[0].Finish).Seconds()
 	f := sure(forecast.Of(work, load))
-	p50, p90 := f.P50.Seconds(), f.P90.Seconds()
-	none := math.NaN()
-	return told{
-		warm: p50/took - 1, cold: none, tenth: none, half: none, bestWarm: none, bestTenth: none, bestHalf: none,
-		wide: p90/p50 - 1, within: took >= 0.9*p50 && took <= p90, inTime: took <= p90,
-	}
+	return before(time.Duration(run(w).Kinds[0].Finish).Seconds(), f.P50.Seconds(), f.P90.Seconds())
 }
 
 func drawNodes(seed uint64) (model.World, forecast.Work, forecast.Load) {

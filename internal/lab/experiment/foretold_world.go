@@ -234,19 +234,16 @@ func (w *foretoldWorld) takes(look func()) (began, ends int64) {
 
 // foreseen runs one drawn system and tells how far off everything was. With known it
 // tells as well how far off the best forecast would be: what the same system takes from
-// the same time on with other luck, in the middle of five.
+// the same time on with other seeds, in the middle of five.
 func foreseen(seed uint64, partitions int, known bool) (t told) {
 	w := drawWorld(seed, partitions, 1)
 	cold, warm := w.begin()
 	work := w.work()
-	before := sure(forecast.Of(work, warm))
+	f := sure(forecast.Of(work, warm))
 	var looks []snapshot
 	began, ends := w.takes(func() { looks = append(looks, snapshot{w.Now(), w.load(), w.shown["ba_x"]}) })
 	took := float64(ends-began) / 1e9
-	p50, p90 := before.P50.Seconds(), before.P90.Seconds()
-	t.warm, t.wide = p50/took-1, p90/p50-1
-	t.within, t.inTime = took >= 0.9*p50 && took <= p90, took <= p90
-	t.cold, t.bestWarm, t.bestTenth, t.bestHalf = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+	t = before(took, f.P50.Seconds(), f.P90.Seconds())
 	if w.byRate() {
 		t.cold = sure(forecast.Of(work, cold)).P50.Seconds()/took - 1
 	}
@@ -266,10 +263,7 @@ func (w *foretoldWorld) eta(x snapshot, ends int64) float64 {
 	now := w.work()
 	forecast.Underway(&now, &x.load, &x.p, time.Unix(0, x.at))
 	left, _, err := forecast.Left(now, x.load)
-	if err != nil {
-		panic(fmt.Sprintf("experiment: %v", err))
-	}
-	return left.Seconds()/(float64(ends-x.at)/1e9) - 1
+	return sure(left, err).Seconds()/(float64(ends-x.at)/1e9) - 1
 }
 
 // bestKnown is how far off it is to know the system and its state at a time exactly.
@@ -297,9 +291,10 @@ func (w *foretoldWorld) byRate() bool {
 	return true
 }
 
-func sure(f forecast.Forecast, err error) forecast.Forecast {
+// sure returns what a call gives that cannot fail: its arguments were made here.
+func sure[T any](x T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("experiment: %v", err))
 	}
-	return f
+	return x
 }

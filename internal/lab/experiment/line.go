@@ -23,6 +23,44 @@ type Line struct {
 	Holds  float64
 	// Timed figures were taken with a clock or of memory: another machine has others.
 	Timed bool
+
+	by by
+}
+
+// atMost returns a line whose figure is to be at most so much.
+func atMost(target int, what string, got, want float64, unit string) Line {
+	return Line{Target: target, What: what, Got: got, Want: want, Unit: unit}
+}
+
+// atLeast returns a line whose figure is to be at least so much.
+func atLeast(target int, what string, got, want float64, unit string) Line {
+	return Line{Target: target, What: what, Got: got, Want: want, Unit: unit, AtLeast: true}
+}
+
+// peakLine returns the line that every experiment with a rate has: the fullest second, as a part of the rate.
+func peakLine(what string, most float64) Line {
+	return atMost(2, "peak of any second, "+what, most, 1, " C")
+}
+
+// useLine returns the line about the part of a rate that was used.
+func useLine(what string, part float64) Line { return atLeast(3, what, 100*part, 99, " %") }
+
+// missed returns l with the reason why its target is known to be missed, and the bound that holds.
+func (l Line) missed(why string, holds float64) Line {
+	l.Missed, l.Holds = why, holds
+	return l
+}
+
+// timed returns l as a figure of the machine.
+func (l Line) timed() Line {
+	l.Timed = true
+	return l
+}
+
+// taken returns l with another way to take several runs together.
+func (l Line) taken(by by) Line {
+	l.by = by
+	return l
 }
 
 // OK reports whether the target is reached.
@@ -71,6 +109,14 @@ const (
 	Small Size = iota // seconds of one core for all: what the tests run
 	Whole             // all seeds, all tenants: what is published
 )
+
+// sized returns the first of two for an experiment that is run small, else the second.
+func sized[T any](s Size, small, whole T) T {
+	if s == Small {
+		return small
+	}
+	return whole
+}
 
 // Experiment is one of the experiments of the design.
 type Experiment struct {

@@ -13,34 +13,14 @@ import (
 // mixes is E19: twenty tenants of drawn tiers and weights flood one rate, in the
 // partitions and on the nodes that users have.
 func mixes(s Size) (lines []Line) {
-	draws := []uint64{0, 1, 2, 3, 4, 105, 124} // the last two have tenants to whom less than a task in two minutes is due
-	if s == Whole {
-		draws = seeds(0, 200)
-	}
+	// The last two of the few have tenants to whom less than a task in two minutes is due.
+	draws := sized(s, []uint64{0, 1, 2, 3, 4, 105, 124}, seeds(0, 200))
 	for _, p := range places {
-		off, jain, use, peak := 0.0, 1.0, 1.0, 0.0
-		for _, seed := range draws {
-			m := drawMix(seed+1900, p)
-			off, jain = max(off, m.off), min(jain, m.jain)
-			use, peak = min(use, m.use), max(peak, m.peak)
-		}
 		what := fmt.Sprintf("%v, worst of %d mixes", p, len(draws))
-		share := Line{Target: 8, What: "share of a tenant off its ideal, " + what, Got: 100 * off, Want: 1, Unit: " %"}
-		if p.partitions == 1 {
-			share.Missed, share.Holds = "so few workers are enough for one partition that each tenant has one or two of them", 10
-		}
-		lines = append(lines, share,
-			Line{Target: 8, What: "Jain's index, " + what, Got: jain, Want: 0.999, AtLeast: true},
-			Line{Target: 3, What: "use, " + what, Got: 100 * use, Want: 99, AtLeast: true, Unit: " %"},
-			Line{Target: 2, What: "busiest second, of the rate, " + what, Got: peak, Want: 1})
+		lines = append(lines, over(draws, func(seed uint64) []Line { return drawMix(seed+1900, p, what) })...)
 	}
 	return lines
 }
-
-// mix is how one draw went: the largest distance of a tenant from its ideal share, but for one task,
-// as a part of that share, Jain's index of what tenants got of their ideal with the same tolerance, how much of the rate was used,
-// and the busiest second as a part of it.
-type mix struct{ off, jain, use, peak float64 }
 
 const (
 	mixTenants = 20
@@ -49,7 +29,7 @@ const (
 	mixTask    = 50 // items of a task: being one task ahead or behind is not unfair
 )
 
-func drawMix(seed uint64, p place) mix {
+func drawMix(seed uint64, p place, what string) []Line {
 	rng := virtual.Chance(seed, 19)
 	w := p.world(seed, api(mixRate, time.Duration(5+rng.IntN(200))*time.Millisecond))
 	w.Length = model.Span(10 * time.Minute)
@@ -63,7 +43,18 @@ func drawMix(seed uint64, p place) mix {
 			Name: fmt.Sprint("b", i), Tenant: name, Tier: tierNames[k.tier], Items: mixRate * 600, Batch: 20 + rng.IntN(81), Steps: []string{"api"},
 		})
 	}
-	return judgeMix(run(w), kinds)
+	r := run(w)
+	off, jain := offIdeal(r, kinds)
+	share := atMost(8, "share of a tenant off its ideal, "+what, 100*off, 1, " %")
+	if p.partitions == 1 {
+		share = share.missed("so few workers are enough for one partition that each tenant has one or two of them", 10)
+	}
+	return []Line{
+		share,
+		atLeast(8, "Jain's index, "+what, jain, 0.999, ""),
+		useLine("use, "+what, r.Resources[0].Use),
+		atMost(2, "busiest second, of the rate, "+what, r.Resources[0].Peak/mixRate, 1, ""),
+	}
 }
 
 // kind is what a tenant's share follows from.
@@ -98,15 +89,16 @@ func ideal(kinds []kind) []float64 {
 	return shares
 }
 
-func judgeMix(r model.Result, kinds []kind) mix {
-	got, all := gotAfter(r, mixWarm*time.Second)
-	m, shares := mix{use: r.Resources[0].Use, peak: r.Resources[0].Peak / mixRate}, make([]float64, 0, len(kinds))
+// offIdeal returns the largest distance of a tenant from its ideal share, but for one task, as a part of that
+// share, and Jain's index of what tenants got of their ideal with the same tolerance.
+func offIdeal(r model.Result, kinds []kind) (off, jain float64) {
+	got, all := gotAfter(r, mixWarm)
+	var shares []float64
 	for i, share := range ideal(kinds) {
 		due := all * share
 		x := (got[i] - min(max(got[i]-due, -mixTask), mixTask)) / due
-		m.off = max(m.off, math.Abs(x-1))
+		off = max(off, math.Abs(x-1))
 		shares = append(shares, x)
 	}
-	m.jain = virtual.Jain(shares)
-	return m
+	return off, virtual.Jain(shares)
 }

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weirhq/weir"
@@ -53,12 +52,8 @@ func newNode(partitions int, chain ...weir.Step) *node {
 }
 
 func newNodeOf(c capacity.Config, partitions int, chain ...weir.Step) *node {
-	codec, err := block.NewCodec()
-	if err != nil {
-		panic(fmt.Sprintf("experiment: %v", err)) // only if its own settings are wrong
-	}
 	n := &node{
-		Clock: virtual.NewClock(epoch), can: capacity.New(c), codec: codec, chain: chain,
+		Clock: virtual.NewClock(epoch), can: capacity.New(c), codec: sure(block.NewCodec()), chain: chain,
 		meters: map[string]*meter{}, shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
@@ -107,12 +102,7 @@ func (n *node) message(part int) func(body []byte, err error) {
 	return func(body []byte, err error) {
 		p := n.parts[part]
 		p.sent++
-		if err == nil {
-			_, err = p.m.Message(n.Now(), store.Message{Seq: p.sent, Body: body})
-		}
-		if err != nil {
-			panic(fmt.Sprintf("experiment: %v", err))
-		}
+		sure(p.m.Message(n.Now(), store.Message{Seq: p.sent, Body: sure(body, err)}))
 		n.advance(part)
 	}
 }
@@ -188,11 +178,7 @@ func (n *node) start(i int, t *partition.Task) {
 }
 
 // run goes on until a time, or until nothing is left to happen.
-func (n *node) run(until int64) {
-	for next := n.next(); next != never && next <= until; next = n.next() {
-		n.step()
-	}
-}
+func (n *node) run(until int64) { n.Play(until, n.next, n.wakeUp) }
 
 // next is when something happens.
 func (n *node) next() int64 {
@@ -203,21 +189,15 @@ func (n *node) next() int64 {
 	return max(next, n.Now())
 }
 
-// step lets the next thing happen.
-func (n *node) step() {
-	n.Advance(n.next())
-	if n.Next() <= n.Now() {
-		n.Step()
-		return
+// wakeUp takes the turns of the partitions whose time has come.
+func (n *node) wakeUp() (last bool) {
+	for i, p := range n.parts {
+		if p.wake <= n.Now() {
+			n.advance(i)
+		}
 	}
-	n.advance(slices.IndexFunc(n.parts, func(p *part) bool { return p.wake <= n.Now() }))
+	return false
 }
 
 // peaks is the line that every experiment with a rate has.
-func (n *node) peaks(what string) Line {
-	most := 0.0
-	for _, m := range n.meters { // the most: order does not reach it
-		most = max(most, m.peak())
-	}
-	return Line{Target: 2, What: "peak of any second, " + what, Got: most, Want: 1, Unit: " C"}
-}
+func (n *node) peaks(what string) Line { return peakLine(what, peakOf(n.meters)) }

@@ -15,15 +15,14 @@ const (
 )
 
 // openArrivals draws a number of hours.
-func openArrivals(seed uint64, hours float64, place placement) (all []arrival, rate float64) {
+func openArrivals(seed uint64, hours float64, place placement) (all []job, rate float64) {
 	rng := virtual.Chance(seed, 5)
-	dist := heavyTail(floodItems)
 	n := int(openPerHour * hours)
 	floods := max(1, int(math.Round(openFloods*hours)))
 	at, total := 0.0, int64(0)
 	for i := range n {
 		at += rng.ExpFloat64() * 3600 / openPerHour
-		x := arrival{tenantName(rng.IntN(Tenants)), place.bulk(rng), dist.draw(rng.Float64()), int64(at * 1e9)}
+		x := drawBulk(rng, place, heavyTail(floodItems), at)
 		if i%(n/(floods+1)) == 0 && i > 0 && i/(n/(floods+1)) <= floods {
 			x.items = floodItems
 		}
@@ -41,30 +40,27 @@ type openRun struct {
 	peak  float64
 }
 
-func runOpen(all []arrival, rate float64, a *alone, s share) (out openRun) {
-	b := newBulkRate(rate, bulkService, s)
-	jobs := make([]*job, len(all))
-	for i, x := range all {
-		jobs[i] = b.add(b.bulk(x.tenant, x.tier, x.items, x.at))
-	}
-	b.run(never / 4)
+func runOpen(all []job, rate float64, a *alone, s sharing) (out openRun) {
+	d := newBulkRate(rate, bulkService, s)
+	jobs := d.many(len(all), func(i int) job { return all[i] })
+	d.run(never / 4)
 	n, until := 0, map[string]int64{} // when the last one so far of a tenant ends
 	for _, j := range jobs {
 		switch {
 		case j.items <= openSmall:
-			slow := b.took(j) / a.time(j.items)
+			slow := d.took(j) / a.time(j.items)
 			out.small = append(out.small, slow)
-			if until[j.tenant] <= b.start+j.arrive {
+			if until[j.tenant] <= d.start+j.arrive {
 				out.only = append(out.only, slow)
 			}
 		case j.items > openLarge:
-			out.large += b.took(j) / 1e9
+			out.large += d.took(j) / 1e9
 			n++
 		}
 		until[j.tenant] = max(until[j.tenant], j.done)
 	}
 	out.large /= float64(n)
-	out.peak = b.meters[b.r].peak()
+	out.peak = peakOf(d.meters)
 	return out
 }
 
@@ -75,12 +71,9 @@ func runOpen(all []arrival, rate float64, a *alone, s share) (out openRun) {
 func E5(size Size) (lines []Line) {
 	// The first eight have the worst case that is known; the others were drawn when the
 	// queue was done.
-	all, hours := append(seeds(61, 8), seeds(501, 8)...), 1.0
-	if size == Small {
-		all, hours = all[:1], 0.4
-	}
+	all := sized(size, seeds(61, 1), append(seeds(61, 8), seeds(501, 8)...))
 	for _, place := range []placement{inTier(2), inAllTiers()} {
-		lines = append(lines, worst(all, func(seed uint64) []Line { return openLines(seed, hours, place) })...)
+		lines = append(lines, overSeeds(all, func(seed uint64) []Line { return openLines(seed, sized(size, 0.4, 1), place) })...)
 	}
 	return lines
 }
@@ -89,19 +82,14 @@ func openLines(seed uint64, hours float64, place placement) []Line {
 	arrivals, rate := openArrivals(seed, hours, place)
 	a := newAlone(rate, bulkService)
 	got, fair := runOpen(arrivals, rate, a, asIs), runOpen(arrivals, rate, a, plain)
+	at := ", " + place.name
 	return []Line{
-		{Target: 6, What: "load 0.9, slowdown p99 to 1,000 items, " + place.name, Got: virtual.Quantile(got.small, 0.99), Want: 2, Unit: "x"},
-		{
-			Target: 6, What: "load 0.9, slowdown max to 1,000 items, " + place.name, Got: virtual.Quantile(got.small, 1), Want: 50, Unit: "x",
-			Missed: "one in ten thousand comes while a large one of its own tenant is under way, and in the low tier waits for that tenant's turn",
-			Holds:  500,
-		},
-		{Target: 6, What: "the same, tenants with nothing else under way, " + place.name, Got: virtual.Quantile(got.only, 1),
-			Want: 50, Unit: "x"},
-		{
-			Target: 6, What: "load 0.9, time over 10,000 items above fair sharing's, mean, " + place.name,
-			Got: 100 * (got.large/fair.large - 1), Want: 10, Unit: " %",
-		},
-		{Target: 2, What: "peak of any second, load 0.9, " + place.name, Got: got.peak, Want: 1, Unit: " C"},
+		atMost(6, "load 0.9, slowdown p99 to 1,000 items"+at, virtual.Quantile(got.small, 0.99), 2, "x"),
+		atMost(6, "load 0.9, slowdown max to 1,000 items"+at, virtual.Quantile(got.small, 1), 50, "x").missed(
+			"one in ten thousand comes while a large one of its own tenant is under way, "+
+				"and in the low tier waits for that tenant's turn", 500),
+		atMost(6, "the same, tenants with nothing else under way"+at, virtual.Quantile(got.only, 1), 50, "x"),
+		atMost(6, "load 0.9, time over 10,000 items above fair sharing's, mean"+at, 100*(got.large/fair.large-1), 10, " %"),
+		peakLine("load 0.9"+at, got.peak),
 	}
 }

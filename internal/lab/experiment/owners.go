@@ -7,24 +7,20 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/capacity"
-	"github.com/weirhq/weir/internal/core/quota"
 	"github.com/weirhq/weir/internal/core/sched"
+	"github.com/weirhq/weir/internal/lab/model"
 	"github.com/weirhq/weir/internal/lab/virtual"
 	"github.com/weirhq/weir/store"
 )
 
-// owners are nodes that share a limit through a store, on a clock of its own. The
-// queues, keepers, books and plans are the real ones; messages take 1 to 5 ms each way.
+// owners are nodes that share a limit through a store, on one clock. The queues are
+// the real ones; messages take 1 to 5 ms each way.
 type owners struct {
 	*virtual.Clock
 	rnd *rand.Rand
 
-	limit store.Limit
-	chunk int64
-	ttl   time.Duration
-	table *quota.Table
+	limit *model.Shared
 	nodes []*owner
-	lead  *leader
 
 	log      []start
 	served   []float64 // by tenant
@@ -40,15 +36,12 @@ type start struct{ at, cost int64 }
 // owner is one process.
 type owner struct {
 	w       *owners
-	no      int
-	name    string
 	can     *capacity.Node
 	party   *capacity.Party
 	res     *capacity.Resource
 	tenants []*tenant
-	keeper  *quota.Keeper
+	keeper  *model.Keeper
 	askAt   int64
-	wakeAt  int64
 	dead    bool
 	service func() int64 // how long a task takes
 }
@@ -64,12 +57,10 @@ type tenant struct {
 
 // newOwners makes nodes, and tenants of mixed weights among them.
 func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *owners {
-	w := &owners{
-		Clock: virtual.NewClock(epoch), rnd: virtual.Chance(seed, 1), limit: l, chunk: chunk,
-		ttl: 1200 * time.Millisecond, table: quota.New(l), served: make([]float64, tenants),
-	}
+	w := &owners{Clock: virtual.NewClock(epoch), rnd: virtual.Chance(seed, 1), served: make([]float64, tenants)}
+	w.limit = model.NewShared(w.Clock, 0, l, chunk, heldFor(l), w.delay)
 	for i := range nodes {
-		w.nodes = append(w.nodes, newOwner(w, i))
+		w.nodes = append(w.nodes, newOwner(w, fmt.Sprintf("n%02d", i)))
 	}
 	for i := range tenants {
 		n := w.nodes[w.rnd.IntN(nodes)]
@@ -81,19 +72,35 @@ func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *own
 	return w
 }
 
-func newOwner(w *owners, no int) *owner {
-	n := &owner{w: w, no: no, name: fmt.Sprintf("n%02d", no),
-		can: capacity.New(capacity.Config{Shared: true, NoFlow: true}), askAt: never, wakeAt: never}
-	r := weir.Resource{Name: "r"}
-	if w.limit.Window > 0 {
-		r.Rate = weir.Rate(float64(w.limit.Units) / w.limit.Window.Seconds())
+// delay is how long a message is on its way.
+func (w *owners) delay() int64 { return ms + w.rnd.Int64N(4*ms) }
+
+// heldFor is how long a node may use what it holds without renewing it.
+func heldFor(l store.Limit) time.Duration {
+	if l.Window == 0 {
+		return 10 * time.Second
+	}
+	return 1200 * time.Millisecond
+}
+
+func newOwner(w *owners, name string) *owner {
+	n := &owner{w: w, can: capacity.New(capacity.Config{Shared: true, NoFlow: true}), askAt: never}
+	r, l := weir.Resource{Name: "r"}, w.limit.Limit
+	if l.Window > 0 {
+		r.Rate = weir.Rate(float64(l.Units) / l.Window.Seconds())
 	} else {
-		r.Concurrency = int(w.limit.Units)
+		r.Concurrency = int(l.Units)
 	}
 	n.res, n.party = n.can.Resource(r), n.can.Join(nil)
 	n.party.SetOpen(w.Now(), true)
-	n.keeper = quota.NewKeeper(w.limit, n.name, w.ttl, w.chunk)
+	n.keeper = w.limit.Join(name, n.res, n.ask)
 	return n
+}
+
+// die ends the node without a word.
+func (n *owner) die() {
+	n.dead = true
+	n.keeper.Die()
 }
 
 // add gives a node a tenant.
@@ -118,17 +125,7 @@ func (n *owner) offer(t *tenant) {
 		n.party.Update(n.w.Now(), t.entry, 0, 0)
 		return
 	}
-	n.party.Update(n.w.Now(), t.entry, int(n.w.chunk), (tasks-1)*n.w.chunk)
-}
-
-func (w *owners) delay() int64 { return ms + w.rnd.Int64N(4*ms) }
-
-// call makes a call of the store, and takes its answer.
-func (w *owners) call(do func() (answer func())) {
-	w.At(w.Now()+w.delay(), func() {
-		answer := do()
-		w.At(w.Now()+w.delay(), answer)
-	})
+	n.party.Update(n.w.Now(), t.entry, int(n.w.limit.Chunk), (tasks-1)*n.w.limit.Chunk)
 }
 
 // set lets the tenants of a node have work or not.
@@ -174,7 +171,7 @@ func (n *owner) ask() {
 	}
 	n.can.Calls(nil) // the only node
 	if len(n.can.Stirred(nil)) > 0 {
-		n.keep()
+		n.keeper.Look()
 	}
 }
 
@@ -182,7 +179,7 @@ func (n *owner) start(pick sched.Pick) {
 	w, t := n.w, pick.Entry.Data.(*tenant)
 	w.log = append(w.log, start{w.Now(), int64(pick.Cost)})
 	w.served[t.no] += float64(pick.Cost)
-	if !t.on && int64(pick.Cost) == w.chunk { // what is left of one that was cut is a task of its own
+	if !t.on && int64(pick.Cost) == w.limit.Chunk { // what is left of one that was cut is a task of its own
 		w.waits = append(w.waits, w.Now()-t.queued[0])
 		t.queued = t.queued[1:]
 	}
@@ -204,59 +201,49 @@ func (n *owner) start(pick sched.Pick) {
 	})
 }
 
-// keep does what the keeper says.
-func (n *owner) keep() {
-	w := n.w
-	if n.dead {
-		return
+// peak is the most that started in any window.
+func (w *owners) peak() int64 {
+	m := virtual.Meter{Window: int64(w.limit.Limit.Window)}
+	for _, x := range w.log {
+		m.Add(x.at, x.cost)
 	}
-	a := n.keeper.Next(w.Now(), n.res.Observe(w.Now(), w.limit.Window == 0))
-	n.apply()
-	if a.Hold {
-		w.call(func() func() {
-			q := w.table.Hold(w.Now(), a.Holding, a.TTL)
-			return func() { n.held(q) }
-		})
-	}
-	if a.Draw > 0 {
-		w.call(func() func() {
-			after, ok := w.table.Draw(w.Now(), a.Draw)
-			return func() { n.drew(after, ok) }
-		})
-	}
-	if a.Wake != never && a.Wake != n.wakeAt {
-		at := a.Wake
-		w.At(at, func() {
-			if n.wakeAt == at {
-				n.wakeAt = never
-				n.keep()
-			}
-		})
-	}
-	n.wakeAt = a.Wake
+	return m.Most
 }
 
-func (n *owner) held(q int64) {
-	n.keeper.Held(n.w.Now(), q, nil)
-	n.apply()
-	n.ask()
-	n.keep()
+// use is the share of the limit that was used between two times.
+func (w *owners) use(from, to int64) float64 {
+	var sum int64
+	for _, x := range w.log {
+		if x.at > from && x.at <= to {
+			sum += x.cost
+		}
+	}
+	return float64(sum) / (float64(w.limit.Limit.Units) * float64(to-from) / float64(w.limit.Limit.Window))
 }
 
-func (n *owner) apply() {
-	units, until := n.keeper.Quota()
-	if n.w.limit.Window == 0 {
-		n.res.SetSlotQuota(n.w.Now(), units, until)
-	} else {
-		n.res.SetQuota(n.w.Now(), units, until)
+// back is how long after a time the trailing window was below a share of the
+// limit for good: until it had reached that again after its lowest.
+func (w *owners) back(from, to int64, share float64) time.Duration {
+	lowest, least := from, 2.0
+	for t := from; t <= min(to, from+3*sec); t += 10 * ms {
+		if u := w.use(t-sec, t); u < least {
+			lowest, least = t, u
+		}
 	}
+	for t := lowest; t <= to; t += 10 * ms {
+		if w.use(t-sec, t) >= share {
+			return time.Duration(t - from)
+		}
+	}
+	return time.Duration(never)
 }
 
-func (n *owner) drew(after time.Duration, ok bool) {
-	units, from, until, ok := n.keeper.Drew(n.w.Now(), after, ok, nil)
-	if ok {
-		n.res.Permit(units, from, until)
+// perWeight is what tenants got since before, by weight.
+func (w *owners) perWeight(before []float64) (xs []float64) {
+	for _, n := range w.nodes {
+		for _, t := range n.tenants {
+			xs = append(xs, (w.served[t.no]-before[t.no])/float64(t.weight))
+		}
 	}
-	n.ask()
-	n.keep()
+	return xs
 }

@@ -11,67 +11,49 @@ import (
 
 // paused is E15: all of very many groups are paused at once and resumed.
 func paused(size Size) []Line {
-	n := Tenants
-	if size == Small {
-		n = 20_000
-	}
-	d := newDrive(sched.Options{})
-	r := d.resource(sched.ResourceConfig{Name: "r", Rate: 10_000})
-	jobs := make([]*job, n)
-	for i := range jobs {
-		jobs[i] = d.add(job{tenant: fmt.Sprint(i), tier: i % sched.Tiers, r: r, items: 1e6, chunk: 100, service: 20 * ms})
-	}
-	d.run(5 * sec)
-	pausing := timed(n, func() {
-		for _, j := range jobs {
-			d.q.PauseBulk(d.Now(), j.e.Bulk())
-		}
+	n := sized(size, 20_000, Tenants)
+	d := newDrive(sched.Options{}, 10_000)
+	jobs := d.many(n, func(i int) job {
+		return job{tenant: fmt.Sprint(i), tier: i % sched.Tiers, items: 1e6, chunk: 100, service: 20 * ms}
 	})
+	d.run(5 * sec)
+	pausing := timed(jobs, func(j *job) { d.q.PauseBulk(d.Now(), j.e.Bulk()) })
 	stray := 0
 	d.onPick = func(sched.Pick, *job) { stray++ }
-	cleaning := timed(n, func() { d.run(10 * sec) }) // there is nothing else to do
-	lines := []Line{{Target: 17, What: fmt.Sprintf("tasks started of %d paused groups", n), Got: float64(stray), Want: 0}}
-	lines = append(lines, d.resume(jobs)...)
-	lines = append(lines, resumeByCommand())
-	lines = append(lines, d.peak(fmt.Sprintf("%d groups paused and resumed", n), r))
-	cancelling := timed(n, func() {
-		for _, j := range jobs {
-			d.q.RemoveBulk(d.Now(), j.e.Bulk())
-		}
-	})
+	begin := time.Now()
+	d.run(10 * sec) // there is nothing else to do
+	cleaning := float64(time.Since(begin).Nanoseconds()) / float64(n)
+	lines := []Line{atMost(17, fmt.Sprintf("tasks started of %d paused groups", n), float64(stray), 0, "")}
+	lines = append(lines, d.resume("one group", jobs[:1]), d.resume("all groups", jobs), resumeByCommand(),
+		d.peak(fmt.Sprintf("%d groups paused and resumed", n)))
+	cancelling := timed(jobs, d.remove)
 	if size == Small {
 		return lines // the rest is a matter of the machine as well
 	}
 	return append(lines,
-		Line{Target: 17, What: "pause, each", Got: pausing, Want: 200, Unit: " ns", Timed: true},
-		Line{Target: 17, What: "clean-up after the pauses, each, when next met", Got: cleaning, Want: 500, Unit: " ns", Timed: true},
-		Line{Target: 17, What: "cancel with clean-up, each", Got: cancelling, Want: 700, Unit: " ns", Timed: true})
+		atMost(17, "pause, each", pausing, 200, " ns").timed(),
+		atMost(17, "clean-up after the pauses, each, when next met", cleaning, 500, " ns").timed(),
+		atMost(17, "cancel with clean-up, each", cancelling, 700, " ns").timed())
 }
 
-// resume ends the pauses and measures how long nothing starts: of one group alone,
-// and of all of them.
-func (d *drive) resume(jobs []*job) (lines []Line) {
-	for _, c := range []struct {
-		what string
-		jobs []*job
-	}{{"one group", jobs[:1]}, {"all groups", jobs}} {
-		from, first := d.Now(), never
-		d.onPick = func(sched.Pick, *job) { first = min(first, d.Now()) }
-		for _, j := range c.jobs {
-			d.q.ResumeBulk(d.Now(), j.e.Bulk())
-		}
-		d.run(d.Now() - d.start + 2*sec)
-		lines = append(lines,
-			Line{Target: 17, What: "first task after the resume of " + c.what, Got: float64(first-from) / 1e6, Want: 50, Unit: " ms"})
+// resume ends the pauses of jobs and measures how long nothing starts.
+func (d *drive) resume(what string, jobs []*job) Line {
+	from, first := d.Now(), never
+	d.onPick = func(sched.Pick, *job) { first = min(first, d.Now()) }
+	for _, j := range jobs {
+		d.q.ResumeBulk(d.Now(), j.e.Bulk())
 	}
-	return lines
+	d.run(d.Now() - d.start + 2*sec)
+	return atMost(17, "first task after the resume of "+what, float64(first-from)/1e6, 50, " ms")
 }
 
-// timed is how many nanoseconds of real time each of n takes.
-func timed(n int, do func()) float64 {
+// timed is how many nanoseconds of real time each takes.
+func timed(jobs []*job, do func(*job)) float64 {
 	begin := time.Now()
-	do()
-	return float64(time.Since(begin).Nanoseconds()) / float64(n)
+	for _, j := range jobs {
+		do(j)
+	}
+	return float64(time.Since(begin).Nanoseconds()) / float64(len(jobs))
 }
 
 // resumeByCommand pauses and resumes the bulk actions of a partition by commands, as users
@@ -105,5 +87,5 @@ func resumeByCommand() Line {
 		}
 		slowest = max(slowest, first[id]-at)
 	}
-	return Line{Target: 17, What: "first task after a resume by command, slowest of 100", Got: float64(slowest) / 1e6, Want: 50, Unit: " ms"}
+	return atMost(17, "first task after a resume by command, slowest of 100", float64(slowest)/1e6, 50, " ms")
 }

@@ -29,10 +29,7 @@ func remap(size Size) (lines []Line) {
 	for i := 1; i < len(counts); i++ {
 		lines = append(lines, moved(counts[i-1], counts[i]))
 	}
-	every := 60 * sec
-	if size == Small {
-		every = 6 * sec
-	}
+	every := sized(size, 6*sec, 60*sec)
 	x := newTraffic(every, len(counts)-1)
 	x.node.run(never)
 	lines = append(lines, x.gaps(every)...)
@@ -40,9 +37,9 @@ func remap(size Size) (lines []Line) {
 		x.done += v.Counts.Done
 	}
 	return append(lines,
-		Line{Target: 18, What: fmt.Sprintf("items started twice, of %d", x.items), Got: float64(x.twice), Want: 0},
-		Line{Target: 18, What: fmt.Sprintf("bulk actions in two partitions, of %d", len(x.bulks)), Got: float64(x.astray), Want: 0},
-		Line{Target: 18, What: "items that never ended", Got: float64(x.items - x.done), Want: 0},
+		atMost(18, fmt.Sprintf("items started twice, of %d", x.items), float64(x.twice), 0, ""),
+		atMost(18, fmt.Sprintf("bulk actions in two partitions, of %d", len(x.bulks)), float64(x.astray), 0, ""),
+		atMost(18, "items that never ended", float64(x.items-x.done), 0, ""),
 		x.node.peaks("partitions 16, 17, 24, 15"))
 }
 
@@ -65,9 +62,8 @@ func (x *traffic) gaps(every int64) (lines []Line) {
 			}
 		}
 		lines = append(lines,
-			Line{Target: 18, What: fmt.Sprintf("longest gap of bulk actions under way, %d partitions", to),
-				Got: float64(gap) / 1e6, Want: 500, Unit: " ms"},
-			Line{Target: 18, What: "bulk actions that this was seen of", Got: float64(n), Want: floods / 2, AtLeast: true})
+			atMost(18, fmt.Sprintf("longest gap of bulk actions under way, %d partitions", to), float64(gap)/1e6, 500, " ms"),
+			atLeast(18, "bulk actions that this was seen of", float64(n), floods/2, ""))
 	}
 	return lines
 }
@@ -91,10 +87,7 @@ func moved(from, to int) Line {
 		}
 	}
 	least := math.Abs(float64(to-from)) / float64(max(from, to))
-	return Line{
-		Target: 18, What: fmt.Sprintf("tenants moved by %d -> %d, of the least possible", from, to),
-		Got: float64(n) / Tenants / least, Want: 1.1, Unit: "x",
-	}
+	return atMost(18, fmt.Sprintf("tenants moved by %d -> %d, of the least possible", from, to), float64(n)/Tenants/least, 1.1, "x")
 }
 
 func tenantName(i int) string { return fmt.Sprint("tenant-", i) }
@@ -142,14 +135,12 @@ func newTraffic(every int64, changes int) *traffic {
 	for range floods {
 		x.arrive(0, max(leastFlood, int64(len(counts))*every/sec*trafficRate*8/10/floods), tables[0])
 	}
-	const most = 1000
-	mean := 10 * (11 - 10*math.Pow(most/10, -0.1))
-	for at := int64(0); at < int64(len(counts))*every; at += int64(x.rng.ExpFloat64() * mean / (0.2 * trafficRate) * 1e9) {
+	small := heavyTail(1000)
+	for at := int64(0); at < int64(len(counts))*every; at += int64(x.rng.ExpFloat64() * small.mean() / (0.2 * trafficRate) * 1e9) {
 		if at >= every {
 			at = max(at, at/every*every+held)
 		}
-		table := tables[min(int(at/every), changes)]
-		x.arrive(at, int64(min(most, 10*math.Pow(1-x.rng.Float64(), -1/1.1))), table) // Pareto
+		x.arrive(at, small.draw(x.rng.Float64()), tables[min(int(at/every), changes)])
 	}
 	return x
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
@@ -14,22 +13,18 @@ import (
 // retries is E9: one in twenty fails for a moment. What is tried again takes its share
 // of the rate, and the end comes soon after the last of the work.
 func retries(size Size) []Line {
-	n := 11
-	if size == Small {
-		n = 1
-	}
-	all := each(seeds(91, n), func(seed uint64) []Line {
-		return append(failing(seed, "tasks", failTask), failing(seed, "items", failItems)...)
+	return overSeeds(seeds(91, sized(size, 1, 11)), func(seed uint64) []Line {
+		tasks, items := failing(seed, "tasks", failTask), failing(seed, "items", failItems)
+		usual := tasks[0].taken(byMedian)
+		// The bounds are the waits of a task that fails twice, and of an item that needs
+		// its last attempt, against 105 s of work.
+		tasks[0] = tasks[0].missed("the worst seeds have a task that fails twice at the very end, and waits 1 and 2 s; "+
+			"the wait does not grow with the work", 100*(1+2)/105.0)
+		items[0] = items[0].missed("of a million items that fail one by one a few need their fourth attempt at the very end, "+
+			"in one of the seeds the fifth, and wait up to 1, 2, 4 and 8 s for them; the wait does not grow with the work",
+			100*(1+2+4+8)/105.0)
+		return slices.Concat([]Line{usual}, tasks, items)
 	})
-	lines := worstOf(all)
-	// The bounds are the waits of a task that fails twice, and of an item that needs
-	// its last attempt, against 105 s of work.
-	lines[0].Missed = "the worst seeds have a task that fails twice at the very end, and waits 1 and 2 s; the wait does not grow with the work"
-	lines[0].Holds = 100 * (1 + 2) / 105.0
-	items := slices.IndexFunc(lines, func(l Line) bool { return l.Target == 10 && strings.Contains(l.What, "of items") })
-	lines[items].Missed = "of a million items that fail one by one a few need their fourth attempt at the very end, in one of the seeds the fifth, and wait up to 1, 2, 4 and 8 s for them; the wait does not grow with the work"
-	lines[items].Holds = 100 * (1 + 2 + 4 + 8) / 105.0
-	return append([]Line{medianOf(all, 0)}, lines...)
 }
 
 // failTask fails one task in twenty as a whole.
@@ -70,9 +65,9 @@ func failing(seed uint64, what string, fail func(*rand.Rand, *partition.Result))
 	work := float64(n.meters["a"].Total) / rate
 	what = fmt.Sprintf("5 %% of %s fail", what)
 	return []Line{
-		{Target: 10, What: "end over the work done, " + what, Got: 100 * (float64(end)/1e9/work - 1), Want: 1.5, Unit: " %"},
-		{Target: 10, What: "bulk actions that did not end, " + what, Got: float64(groups - len(n.ended)), Want: 0},
-		{Target: 10, What: "items without an end, " + what, Got: float64(lost), Want: 0},
+		atMost(10, "end over the work done, "+what, 100*(float64(end)/1e9/work-1), 1.5, " %"),
+		atMost(10, "bulk actions that did not end, "+what, float64(groups-len(n.ended)), 0, ""),
+		atMost(10, "items without an end, "+what, float64(lost), 0, ""),
 		n.peaks(what),
 	}
 }

@@ -10,18 +10,18 @@ import (
 
 // rush is E18: every tenant submits a thousand items at the same moment.
 func rush(size Size) []Line {
-	n := Tenants
-	if size == Small {
-		n = 10_000
-	}
+	n := sized(size, 10_000, Tenants)
 	before := heapInUse()
-	d := newDrive(sched.Options{})
-	r := d.resource(sched.ResourceConfig{Name: "r", Rate: 1e6})
-	jobs := rushIn(d, r, n, 1000)
+	d, jobs := rushIn(n, 1000)
 	held := float64(heapInUse()-before) / float64(n)
 	even := d.evenAfter(jobs, 600)
 	d.run(int64(n) * 1000 * 1000 * 9 / 10) // until nine tenths are done
-	use, peak := d.use(r), d.peak(fmt.Sprintf("%d tenants at once", n), r)
+	what := fmt.Sprintf("%d tenants at once", n)
+	lines := []Line{
+		d.peak(what),
+		useLine("use, "+what, d.use()),
+		atMost(16, "memory of a tenant that submitted, the experiment's own included", held, 1000, " B").timed(),
+	}
 	d.run(never / 4)
 	undone := 0
 	for _, j := range jobs {
@@ -30,33 +30,25 @@ func rush(size Size) []Line {
 		}
 	}
 	runtime.KeepAlive(d)
-	lines := []Line{
-		peak,
-		{Target: 3, What: fmt.Sprintf("use, %d tenants at once", n), Got: 100 * use, Want: 99, AtLeast: true, Unit: " %"},
-		{Target: 16, What: "memory of a tenant that submitted, the experiment's own included", Got: held, Want: 1000, Unit: " B", Timed: true},
-		{Target: 7, What: "bulk actions of the rush that never ended", Got: float64(undone), Want: 0},
-	}
-	large := newDrive(sched.Options{})
-	rounds := large.evenAfter(rushIn(large, large.resource(sched.ResourceConfig{Name: "r", Rate: 1e6}), n, 20_000), 600)
+	lines = append(lines, atMost(7, "bulk actions of the rush that never ended", float64(undone), 0, ""))
+	large, jobs := rushIn(n, 20_000)
+	rounds := large.evenAfter(jobs, 600)
 	large.run(int64(n) * 600 * 1000 * 5) // the lowest tier has its rounds last
+	const small = "a thousand items are small work, which is ended one bulk action after another and not in rounds; " +
+		"with more than counts as small the rounds are even, see the next line"
 	for k := range even {
 		what := fmt.Sprintf("Jain index of tier %d after 6 rounds", k)
-		lines = append(lines,
-			Line{
-				Target: 7, What: what, Got: even[k], Want: 0.99, AtLeast: true, Holds: 0.6,
-				Missed: "a thousand items are small work, which is ended one bulk action after another and not in rounds; with more than counts as small the rounds are even, see the next line",
-			},
-			Line{Target: 7, What: what + ", 20,000 items each", Got: rounds[k], Want: 0.99, AtLeast: true})
+		lines = append(lines, atLeast(7, what, even[k], 0.99, "").missed(small, 0.6),
+			atLeast(7, what+", 20,000 items each", rounds[k], 0.99, ""))
 	}
 	return lines
 }
 
-func rushIn(d *drive, r *sched.Resource, n int, items int64) []*job {
-	jobs := make([]*job, n)
-	for i := range jobs {
-		jobs[i] = d.add(job{tenant: fmt.Sprint("tenant-", i), tier: i % sched.Tiers, r: r, items: items, chunk: 100, service: 20 * ms})
-	}
-	return jobs
+func rushIn(n int, items int64) (*drive, []*job) {
+	d := newDrive(sched.Options{}, 1e6)
+	return d, d.many(n, func(i int) job {
+		return job{tenant: tenantName(i), tier: i % sched.Tiers, items: items, chunk: 100, service: 20 * ms}
+	})
 }
 
 // evenAfter watches how even each tier is at the moment at which its tenants have

@@ -1,49 +1,34 @@
 package experiment
 
-import "github.com/weirhq/weir/internal/core/scale"
-
 const slowFrom, slowTo = 100, 300 // seconds
-
-func isSlow(t float64) bool { return t >= slowFrom && t < slowTo }
 
 // slowModel is a downstream that is four times slower for a while and fails a
 // tenth of the tasks, however few they are.
 func slowModel() laneModel {
-	return laneModel{
-		config: scale.Config{Max: 400}, length: 500, workers: 32, rate: steadily(50),
-		service: func(t float64, _ int) (float64, float64) {
-			if isSlow(t) {
-				return 2, 0.1
-			}
-			return 0.5, 0
-		},
-		needed: func(t float64) float64 {
-			if isSlow(t) {
-				return 50 * 2 / 0.8
-			}
-			return 50 * 0.5 / 0.8
-		},
+	m := following(steadily(50), 500)
+	takes, fails := during(slowFrom, slowTo, 2, 0.5), during(slowFrom, slowTo, 0.1, 0)
+	m.workers = 32
+	m.service = func(t float64, _ int) (float64, float64) { return takes(t), fails(t) }
+	m.needed = func(t float64) float64 { return 50 * takes(t) / 0.8 }
+	return m
+}
+
+// crowding is a downstream with room for so many tasks of so many seconds. More of them slow each other down and fail.
+func crowding(room, seconds float64) func(float64, int) (float64, float64) {
+	return func(_ float64, running int) (float64, float64) {
+		over := max(float64(running)/room, 1)
+		return seconds * over, min(0.4*(over-1), 0.8)
 	}
 }
 
-// crowdedModel is a downstream for forty tasks at once. More of them slow each
-// other down and fail, and for a while more than it can take arrive.
+// crowdedModel is a downstream for forty tasks at once, to which for a while more come than it can take.
 func crowdedModel() laneModel {
 	const room = 40
-	rate := func(t float64) float64 {
-		if isSlow(t) {
-			return 100
-		}
-		return 50
-	}
-	return laneModel{
-		config: scale.Config{Max: 400}, length: 500, workers: 32, rate: rate,
-		service: func(_ float64, running int) (float64, float64) {
-			over := max(float64(running)/room, 1)
-			return 0.5 * over, min(0.4*(over-1), 0.8)
-		},
-		needed: func(t float64) float64 { return min(rate(t)*0.5/0.8, room) },
-	}
+	rate := during(slowFrom, slowTo, 100, 50)
+	m := following(rate, 500)
+	m.workers, m.service = 32, crowding(room, 0.5)
+	m.needed = func(t float64) float64 { return min(rate(t)*0.5/0.8, room) }
+	return m
 }
 
 // causeShapes ask when failures forbid growth: load causes them in the crowded
@@ -54,31 +39,22 @@ func causeShapes() []scalingShape {
 	crowded.strain = held.strain
 	return []scalingShape{
 		{"slow", "4x slower, 10 % errors, no strain", slowModel(), []scalingFigure{
-			{
-				what: "slot wait p99, worst", unit: " s", want: 5, measure: wait99Of,
-				missed: "one seed of forty; the others stay below 4 s", holds: 7,
-			},
+			figure("slot wait p99, worst", 5, " s", wait99).but("one seed of forty; the others stay below 4 s", 7),
 		}},
 		{"slow-strained", "4x slower, 10 % errors, strained", held, []scalingFigure{
-			{what: "growth while it lasts, worst", unit: "x", want: 1, measure: func(t laneTrace, _ uint64) float64 {
-				return t.growth(slowFrom, slowTo)
-			}, missed: "growth that was under way is carried out before the first slow task ends, in one seed of forty", holds: 1.25},
-			{what: "backlog gone after, worst", unit: " s", want: 60, measure: func(t laneTrace, _ uint64) float64 {
-				return t.calm(slowTo, 50)
-			}},
+			figure("growth while it lasts, worst", 1, "x", growth(slowFrom, slowTo)).but(
+				"growth that was under way is carried out before the first slow task ends, in one seed of forty", 1.25),
+			figure("backlog gone after, worst", 60, " s", calm(slowTo, 50)),
 		}},
 		{"crowded", "crowded downstream, strained", crowded, []scalingFigure{
-			{what: "good tasks per second of 80, median", unit: "/s", want: 60, median: true, atLeast: true, measure: goodWhileSlow},
-			{what: "failed, median", unit: "%", want: 20, median: true, measure: failedWhileSlow},
+			figure("good tasks per second of 80, median", 60, "/s", goodWhileSlow).middle().atLeast(),
+			figure("failed, median", 20, "%", failedWhileSlow).middle(),
 		}},
 	}
 }
 
-func goodWhileSlow(t laneTrace, _ uint64) float64 {
-	return float64(sumOf(t.done[slowFrom:slowTo])) / (slowTo - slowFrom)
+func goodWhileSlow(t laneTrace) float64 {
+	return float64(t.Good(slowFrom, slowTo)) / (slowTo - slowFrom)
 }
 
-func failedWhileSlow(t laneTrace, _ uint64) float64 {
-	good, failed := sumOf(t.done[slowFrom:slowTo]), sumOf(t.failed[slowFrom:slowTo])
-	return 100 * float64(failed) / float64(good+failed)
-}
+func failedWhileSlow(t laneTrace) float64 { return t.Lane[slowFrom:slowTo].failures() }

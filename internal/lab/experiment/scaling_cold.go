@@ -31,29 +31,20 @@ func coldShapes() []scalingShape {
 	var out []scalingShape
 	for _, seconds := range []float64{0.1, 0.5, 1.5, 5} {
 		plain, crowded := coldModel(seconds), coldModel(seconds)
-		all := fixed(plain, 64)
 		crowded.untilIdle, crowded.length = false, 120
-		crowded.service = func(_ float64, running int) (float64, float64) {
-			over := max(float64(running)/coldRoom, 1)
-			return seconds * over, min(0.4*(over-1), 0.8)
-		}
+		crowded.service = crowding(coldRoom, seconds)
 		few := fixed(crowded, coldRoom)
 		missed := ""
 		if seconds == 5 {
 			missed = "all workers are there before the first slow task has ended, in a few seeds"
 		}
 		out = append(out, scalingShape{"", fmt.Sprintf("cold start, calls of %v s", seconds), plain, []scalingFigure{
-			{what: "over 64 from the first second, worst", unit: "%", want: 10, measure: func(t laneTrace, seed uint64) float64 {
-				return 100 * (t.idleAt/all.run(seed).idleAt - 1)
-			}},
+			figure("over 64 from the first second, worst", 10, "%", longer(plain, 64)),
 		}}, scalingShape{"", fmt.Sprintf("cold start, calls of %v s, room for %d", seconds, coldRoom), crowded, []scalingFigure{
-			{what: "failed, worst", unit: "%", want: 40, measure: func(t laneTrace, _ uint64) float64 {
-				failed := sumOf(t.failed)
-				return 100 * float64(failed) / float64(max(failed+sumOf(t.done), 1))
-			}, missed: missed, holds: 45},
-			{what: "done of what its room does, worst", unit: "%", want: 50, atLeast: true, measure: func(t laneTrace, seed uint64) float64 {
-				return 100 * float64(sumOf(t.done)) / float64(sumOf(few.run(seed).done))
-			}},
+			figure("failed, worst", 40, "%", func(t laneTrace) float64 { return t.failures() }).but(missed, 45),
+			figure("done of what its room does, worst", 50, "%", func(t laneTrace) float64 {
+				return 100 * float64(t.Good(0, len(t.Lane))) / float64(few.run(t.seed).Good(0, len(t.Lane)))
+			}).atLeast(),
 		}})
 	}
 	return out
@@ -61,22 +52,13 @@ func coldShapes() []scalingShape {
 
 // coldLines play the cold start with all of a node around it, on one partition and on eight.
 func coldLines(size Size) (lines []Line) {
-	seeds := uint64(3)
-	if size == Whole {
-		seeds = 10
-	}
 	for _, partitions := range []int{1, 8} {
 		for _, seconds := range []float64{0.1, 0.5, 1.5, 5} {
-			worst := 0.0
-			for seed := range seeds {
-				cold := coldWorld(partitions, seconds, scalingSeeds+seed, 8)
-				known := coldWorld(partitions, seconds, scalingSeeds+seed, 64)
-				worst = max(worst, 100*(float64(cold)/float64(known)-1))
-			}
-			lines = append(lines, Line{
-				Target: 14, What: fmt.Sprintf("cold start on %d partitions, calls of %v s: over 64 workers, worst", partitions, seconds),
-				Got: worst, Want: 10, Unit: "%",
-			})
+			what := fmt.Sprintf("cold start on %d partitions, calls of %v s: over 64 workers, worst", partitions, seconds)
+			lines = append(lines, over(seeds(firstScaling, sized(size, 3, 10)), func(seed uint64) []Line {
+				cold, known := coldWorld(partitions, seconds, seed, 8), coldWorld(partitions, seconds, seed, 64)
+				return []Line{atMost(14, what, 100*(float64(cold)/float64(known)-1), 10, "%")}
+			})...)
 		}
 	}
 	return lines
@@ -84,13 +66,9 @@ func coldLines(size Size) (lines []Line) {
 
 // coldWorld is how long one bulk action takes with so many workers first and 64 at most.
 func coldWorld(partitions int, seconds float64, seed uint64, workers int) model.Span {
-	r, err := model.Run(model.World{
-		Seed: seed, Partitions: partitions, Workers: model.Workers{Start: workers, Max: 64},
-		Resources:   []model.Resource{{Name: "r", Downstream: model.Downstream{Latency: model.Span(seconds * float64(time.Second))}}},
-		BulkActions: []model.BulkAction{{Name: "b", Items: int64(100 * coldTasks(seconds)), Steps: []string{"r"}}},
-	})
-	if err != nil {
-		panic("experiment: " + err.Error())
-	}
-	return r.End
+	r := api(0, time.Duration(seconds*float64(time.Second)))
+	w := place{partitions, 1}.world(seed, r)
+	w.Workers = model.Workers{Start: workers, Max: 64}
+	w.BulkActions = []model.BulkAction{onAPI("b", int64(100*coldTasks(seconds)))}
+	return run(w).End
 }

@@ -21,24 +21,15 @@ func incidentModel() laneModel {
 	}
 }
 
-// noticed is what flow control says of the incident: it takes some seconds to
-// notice that it began and that it is over.
-func noticed(t float64) bool { return t >= breaksAt+5 && t < healsAt+5 }
-
 func incidentShapes() []scalingShape {
 	alone, told := incidentModel(), incidentModel()
-	told.strain = noticed
+	// Flow control takes some seconds to notice that it began and that it is over.
+	told.strain = func(t float64) bool { return t >= breaksAt+5 && t < healsAt+5 }
 	figures := []scalingFigure{
-		{what: "growth while it lasts, worst", unit: "x", want: 1, measure: func(t laneTrace, _ uint64) float64 {
-			return t.growth(breaksAt, healsAt)
-		}},
-		{what: "full rate again after, worst", unit: " s", want: 30, measure: func(t laneTrace, _ uint64) float64 {
-			return t.rateAgain(healsAt, incidentRate)
-		}},
-		{what: "backlog gone after, worst", unit: " s", want: 60, measure: func(t laneTrace, _ uint64) float64 {
-			return t.calm(healsAt, incidentRate)
-		}},
-		{what: "reversals, worst", want: 5, measure: reversalsOf},
+		figure("growth while it lasts, worst", 1, "x", growth(breaksAt, healsAt)),
+		figure("full rate again after, worst", 30, " s", rateAgain(healsAt, incidentRate)),
+		figure("backlog gone after, worst", 60, " s", calm(healsAt, incidentRate)),
+		figure("reversals, worst", 5, "", reversals),
 	}
 	return []scalingShape{
 		{"incident-alone", "incident 50 ms to 5 s, no flow control", alone, figures},

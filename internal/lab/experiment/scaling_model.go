@@ -34,20 +34,6 @@ type laneModel struct {
 	notBefore float64 // second from which idleness ends the run
 }
 
-// laneTrace is what happened, by second.
-type laneTrace struct {
-	workers  []int
-	loads    []int     // tasks that arrived
-	done     []int     // tasks that ended well
-	failed   []int     // tasks that failed
-	backlogs []int     // tasks that wait at the end of the second
-	needs    []float64 // as the policy sees it
-	slotWait []float64 // 99th percentile of each second
-	waits    []float64 // of every task that started
-	waitedAt []float64 // when it started
-	idleAt   float64   // when all work was done
-}
-
 // playedLane is the model while it runs.
 type playedLane struct {
 	virtual.Clock // from second 0
@@ -72,7 +58,7 @@ func (l *playedLane) seconds() float64 { return float64(l.Now()) / 1e9 }
 
 // run plays the lane with the chance of one seed.
 func (m laneModel) run(seed uint64) laneTrace {
-	l := &playedLane{laneModel: m, rng: virtual.Chance(seed, 7), target: m.workers, up: m.workers}
+	l := &playedLane{laneModel: m, rng: virtual.Chance(seed, 7), target: m.workers, up: m.workers, out: laneTrace{seed: seed}}
 	var st scale.State
 	for cycle := 1; float64(cycle) <= m.length; cycle++ {
 		if l.bulk != nil {
@@ -84,9 +70,14 @@ func (m laneModel) run(seed uint64) laneTrace {
 		}
 		var d scale.Decision
 		now := scalingEpoch + nanos(m.begin+float64(cycle))
-		d, st = m.policy(now, l.observe(now), st, m.config)
+		signals, point := l.observe(now)
+		d, st = m.policy(now, signals, st, m.config)
 		l.scale(d.Workers)
-		l.out.workers, l.out.needs = append(l.out.workers, d.Workers), append(l.out.needs, d.Need)
+		point.Second, point.Workers, point.need = cycle, d.Workers, d.Need
+		if m.needed != nil {
+			point.Needed = m.needed(float64(cycle) - 0.5)
+		}
+		l.out.Lane = append(l.out.Lane, point)
 		if l.idle() {
 			l.out.idleAt = l.seconds()
 			break
@@ -200,7 +191,7 @@ func (l *playedLane) scale(n int) {
 }
 
 // observe takes the signals of the cycle that ends and begins another.
-func (l *playedLane) observe(now int64) scale.Signals {
+func (l *playedLane) observe(now int64) (scale.Signals, Point) {
 	load := scale.Load{
 		Resource: "r", Arrivals: float64(l.arrived), Backlog: len(l.queue), Usable: l.limit, Samples: l.ended, Failed: l.failed,
 		Service: time.Duration(l.took / float64(max(l.ended, 1)) * 1e9),
@@ -221,9 +212,7 @@ func (l *playedLane) observe(now int64) scale.Signals {
 	if len(l.queue) > 0 && l.limit == 0 { // who still waits has waited, too
 		s.SlotWait = max(s.SlotWait, time.Duration(l.Now()-l.queue[0]))
 	}
-	t := &l.out
-	t.loads, t.done, t.failed = append(t.loads, l.arrived), append(t.done, l.ended-l.failed), append(t.failed, l.failed)
-	t.backlogs, t.slotWait = append(t.backlogs, len(l.queue)), append(t.slotWait, s.SlotWait.Seconds())
+	p := Point{Load: l.arrived, Done: l.ended - l.failed, Failed: l.failed, Backlog: len(l.queue)}
 	l.arrived, l.ended, l.failed, l.took, l.busySeconds, l.waits = 0, 0, 0, 0, 0, l.waits[:0]
-	return s
+	return s, p
 }

@@ -1,35 +1,24 @@
 package experiment
 
-import "slices"
-
 // nodeShapes are the step on nodes that are full from before it until second 300.
 func nodeShapes() []scalingShape {
 	const until = 300
 	cpu, memory, choked := stepModel(), stepModel(), stepModel()
-	full := func(t, share float64) float64 {
-		if t >= 190 && t < until {
-			return share
-		}
-		return 0.5
-	}
-	cpu.nodes = func(t float64) (float64, float64) { return full(t, 0.9), 0.5 }
-	memory.nodes = func(t float64) (float64, float64) { return 0.5, full(t, 0.9) }
-	choked.nodes = func(t float64) (float64, float64) { return full(t, 0.97), 0.5 }
-	growth := scalingFigure{what: "growth while it lasts, worst", unit: "x", want: 1, measure: func(t laneTrace, _ uint64) float64 {
-		return t.growth(200, until)
-	}}
+	full := func(share float64) func(float64) float64 { return during(190, until, share, 0.5) }
+	cpu.nodes = func(t float64) (float64, float64) { return full(0.9)(t), 0.5 }
+	memory.nodes = func(t float64) (float64, float64) { return 0.5, full(0.9)(t) }
+	choked.nodes = func(t float64) (float64, float64) { return full(0.97)(t), 0.5 }
+	growth := figure("growth while it lasts, worst", 1, "x", growth(200, until))
 	return []scalingShape{
 		{"cpu", "step 8x, CPU 90 % full", cpu, []scalingFigure{
 			growth,
-			{what: "90 % of the workers after, worst", unit: " s", want: 15, measure: func(t laneTrace, _ uint64) float64 {
-				return t.reach(until, 0.9*stepNeeds)
-			}},
+			figure("90 % of the workers after, worst", 15, " s", reach(until, 0.9*stepNeeds)),
 		}},
 		{"memory", "step 8x, memory 90 % full", memory, []scalingFigure{growth}},
 		{"choked", "step 8x, CPU 97 % full", choked, []scalingFigure{
-			{what: "workers left after a minute, worst", unit: "%", want: 50, measure: func(t laneTrace, _ uint64) float64 {
-				return 100 * float64(t.workers[260]) / float64(t.workers[188])
-			}},
+			figure("workers left after a minute, worst", 50, "%", func(t laneTrace) float64 {
+				return 100 * float64(t.Lane[260].Workers) / float64(t.Lane[188].Workers)
+			}),
 		}},
 	}
 }
@@ -43,23 +32,19 @@ func leaderShapes() []scalingShape {
 	full.length = takeover + 120
 	return []scalingShape{
 		{"leader-ramp", "step 8x, new leader in mid-ramp", ramp, []scalingFigure{
-			{what: "90 % of the workers are there, worst", unit: " s", want: 15, measure: func(t laneTrace, _ uint64) float64 {
-				return t.reach(200, 0.9*stepNeeds)
-			}},
-			{what: "overshoot, worst", unit: "%", want: 50, measure: overStep},
+			figure("90 % of the workers are there, worst", 15, " s", reach(200, 0.9*stepNeeds)),
+			figure("overshoot, worst", 50, "%", overStep),
 		}},
 		{"leader-full", "constant 50/s, new leader", full, []scalingFigure{
-			{what: "workers released within a minute, worst", unit: "%", want: 0, measure: func(t laneTrace, _ uint64) float64 {
-				return 100 * (1 - float64(slices.Min(t.workers[takeover:takeover+60]))/float64(t.workers[takeover-2]))
-			}},
-			{what: "workers added within a minute, worst", unit: "%", want: 20, measure: func(t laneTrace, _ uint64) float64 {
-				return 100 * (float64(slices.Max(t.workers[takeover:takeover+60]))/float64(t.workers[takeover-2]) - 1)
-			}},
+			figure("workers released within a minute, worst", 0, "%", func(t laneTrace) float64 {
+				return 100 * (1 - float64(t.Least(takeover, takeover+60))/float64(t.Lane[takeover-2].Workers))
+			}),
+			figure("workers added within a minute, worst", 20, "%", func(t laneTrace) float64 {
+				return 100 * (float64(t.Most(takeover, takeover+60))/float64(t.Lane[takeover-2].Workers) - 1)
+			}),
 		}},
 		{"leader-incident", "incident, no flow control, new leader", broken, []scalingFigure{
-			{what: "growth while it lasts, worst", unit: "x", want: 1, measure: func(t laneTrace, _ uint64) float64 {
-				return t.growth(breaksAt, healsAt)
-			}},
+			figure("growth while it lasts, worst", 1, "x", growth(breaksAt, healsAt)),
 		}},
 	}
 }

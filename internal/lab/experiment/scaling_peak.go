@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"math"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/scale"
@@ -10,12 +11,7 @@ import (
 func peakModel() laneModel {
 	m := stepModel()
 	m.policy, m.begin, m.length = scale.Decide, (19*time.Hour + 50*time.Minute).Seconds(), peakFrom+600
-	m.rate = func(t float64) float64 {
-		if t >= peakFrom {
-			return 80
-		}
-		return 10
-	}
+	m.rate = during(peakFrom, math.Inf(1), 80, 10)
 	return m
 }
 
@@ -26,9 +22,9 @@ func learned(seed uint64) scale.History {
 	var h scale.History
 	m := peakModel()
 	for ago := int64(2); ago > 0; ago-- {
-		for second, need := range m.run(seed + uint64(ago)).needs {
+		for second, p := range m.run(seed + uint64(ago)).Lane {
 			now := scalingEpoch + int64((m.begin+float64(second+1))*1e9)
-			h = h.Observe(now-ago*int64(7*24*time.Hour), need)
+			h = h.Observe(now-ago*int64(7*24*time.Hour), p.need)
 		}
 	}
 	return h.Observe(scalingEpoch, 1) // a later hour closes the last one
@@ -36,24 +32,18 @@ func learned(seed uint64) scale.History {
 
 // peakLines show what keeping workers ready for a known peak saves: the waits of
 // its first minute.
-func peakLines(seeds int) []Line {
-	firstMinute := func(t laneTrace, _ uint64) float64 { return t.wait99Within(peakFrom, peakFrom+60) }
+func peakLines(size Size) []Line {
 	plain, table, taught := peakModel(), peakModel(), peakModel()
 	table.config.Timetable = scale.Timetable{{Day: time.Friday, At: 20 * time.Hour, Workers: 64}}
-	h := learned(scalingSeeds + 5000)
+	h := learned(firstScaling + 5000)
 	taught.floor = h.Floor
-	return []Line{
-		{
-			Target: 14, What: "Friday 20:00 peak 8x, unprepared: slot wait p99 of the 1st min", Unit: " s",
-			Got: plain.spread(scalingSeeds, seeds, firstMinute)[0].median(), Want: 0.25, AtLeast: true,
-		},
-		{
-			Target: 14, What: `the same, timetable "` + table.config.Timetable.String() + `", worst`, Unit: " s",
-			Got: table.spread(scalingSeeds, seeds, firstMinute)[0].worst(), Want: 0.1,
-		},
-		{
-			Target: 14, What: "the same, learned from two Fridays, worst", Unit: " s",
-			Got: taught.spread(scalingSeeds, seeds, firstMinute)[0].worst(), Want: 1,
-		},
-	}
+	first := wait99Within(peakFrom, peakFrom+60)
+	return over(scalingSeeds(size, 0), func(seed uint64) []Line {
+		const peak = "Friday 20:00 peak 8x, unprepared: slot wait p99 of the 1st min"
+		return []Line{
+			atLeast(14, peak, first(plain.run(seed)), 0.25, " s").taken(byMedian),
+			atMost(14, `the same, timetable "`+table.config.Timetable.String()+`", worst`, first(table.run(seed)), 0.1, " s"),
+			atMost(14, "the same, learned from two Fridays, worst", first(taught.run(seed)), 1, " s"),
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weirhq/weir/internal/core/scale"
+	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
 // scalingShape is a load and what is to be seen under it.
@@ -15,16 +16,33 @@ type scalingShape struct {
 	figures []scalingFigure
 }
 
-// scalingFigure is one measure of a shape: the worst of all seeds, or their median.
+// scalingFigure is one measure of a shape. Its line is the worst of all seeds, or their median.
 type scalingFigure struct {
-	what    string
-	unit    string
-	want    float64
-	median  bool
-	atLeast bool
-	measure func(t laneTrace, seed uint64) float64
-	missed  string // see [Line.Missed]
-	holds   float64
+	Line
+	measure measure
+}
+
+// figure is one that is to be at most so much.
+func figure(what string, want float64, unit string, measure measure) scalingFigure {
+	return scalingFigure{atMost(14, what, 0, want, unit), measure}
+}
+
+// middle returns the figure as that of the median.
+func (f scalingFigure) middle() scalingFigure {
+	f.Line = f.taken(byMedian)
+	return f
+}
+
+// atLeast returns the figure as one that is to be at least so much.
+func (f scalingFigure) atLeast() scalingFigure {
+	f.AtLeast = true
+	return f
+}
+
+// but returns the figure with a reason why it is missed; see [Line.Missed].
+func (f scalingFigure) but(why string, holds float64) scalingFigure {
+	f.Line = f.missed(why, holds)
+	return f
 }
 
 func steadily(rate float64) func(float64) float64 { return func(float64) float64 { return rate } }
@@ -43,20 +61,15 @@ func atOnce(tasks int) func(int) int {
 	}
 }
 
-func reversalsOf(t laneTrace, _ uint64) float64 { return t.reversals() }
-func wait99Of(t laneTrace, _ uint64) float64    { return t.wait99() }
-
-// scalingShapes are the loads of the design's table, in its order and with a few
-// more, then what may go wrong.
-func scalingShapes() []scalingShape {
-	return slices.Concat(
-		[]scalingShape{stepShape(), delayedShape(), constantShape(), sineShape(), onOffShape(), burstShape(), rampShape(),
-			bulksShape(), limitedShape(), articleShape()},
-		causeShapes(), incidentShapes(), nodeShapes(), leaderShapes(),
-	)
+// during is one value from one second to another, and else the other.
+func during(from, to, in, out float64) func(float64) float64 {
+	return func(t float64) float64 {
+		if t >= from && t < to {
+			return in
+		}
+		return out
+	}
 }
-
-const stepNeeds = 80 * 0.5 / 0.8 // workers at the target of 80 % busy
 
 // following is a lane of tasks of half a second that arrive at a rate.
 func following(rate func(t float64) float64, length float64) laneModel {
@@ -66,85 +79,84 @@ func following(rate func(t float64) float64, length float64) laneModel {
 	}
 }
 
+const stepNeeds = 80 * 0.5 / 0.8 // workers at the target of 80 % busy
+
 // stepModel is 10 tasks/s, eight times that from second 200 to 400, then 10 again.
-func stepModel() laneModel {
-	return following(func(t float64) float64 {
-		if t >= 200 && t < 400 {
-			return 80
-		}
-		return 10
-	}, 700)
+func stepModel() laneModel { return following(during(200, 400, 80, 10), 700) }
+
+func overStep(t laneTrace) float64 { return 100 * (float64(t.Most(0, len(t.Lane)))/stepNeeds - 1) }
+
+// scalingShapes are the loads of the design's table, in its order and with a few
+// more, then what may go wrong.
+func scalingShapes() []scalingShape {
+	return slices.Concat(
+		[]scalingShape{stepShape(), delayedShape(), constantShape()},
+		arrivalShapes(),
+		[]scalingShape{bulksShape(), limitedShape(), articleShape()},
+		causeShapes(), incidentShapes(), nodeShapes(), leaderShapes(),
+	)
 }
 
-func overStep(t laneTrace, _ uint64) float64 { return 100 * (t.most()/stepNeeds - 1) }
-
 func stepShape() scalingShape {
-	reach := func(t laneTrace, _ uint64) float64 { return t.reach(200, 0.9*stepNeeds) }
+	there := reach(200, 0.9*stepNeeds)
 	return scalingShape{"step", "step 8x", stepModel(), []scalingFigure{
-		{what: "90 % of the workers are there, median", unit: " s", want: 5, median: true, measure: reach},
-		{what: "90 % of the workers are there, worst", unit: " s", want: 15, measure: reach},
-		{what: "overshoot, median", unit: "%", want: 15, median: true, measure: overStep},
-		{what: "overshoot, worst", unit: "%", want: 35, measure: overStep},
-		{what: "reversals, worst", want: 5, measure: reversalsOf},
+		figure("90 % of the workers are there, median", 5, " s", there).middle(),
+		figure("90 % of the workers are there, worst", 15, " s", there),
+		figure("overshoot, median", 15, "%", overStep).middle(),
+		figure("overshoot, worst", 35, "%", overStep),
+		figure("reversals, worst", 5, "", reversals),
 	}}
 }
 
 func delayedShape() scalingShape {
 	m := stepModel()
 	m.startup = 5
-	return scalingShape{"late", "step 8x, workers start 5 s late", m, []scalingFigure{
-		{what: "overshoot, worst", unit: "%", want: 80, measure: overStep},
-	}}
+	return scalingShape{"late", "step 8x, workers start 5 s late", m, []scalingFigure{figure("overshoot, worst", 80, "%", overStep)}}
 }
 
 func constantShape() scalingShape {
 	const hour, need = 3600, 50 * 0.5 / 0.8
 	return scalingShape{"constant", "constant 50/s, 1 h", following(steadily(50), hour), []scalingFigure{
-		{what: "reversals, worst", want: 2, measure: reversalsOf},
-		{what: "slot wait p99, worst", unit: " s", want: 0.1, measure: wait99Of},
-		{what: "cost in worker-seconds over the law's, worst", unit: "%", want: 25, measure: func(t laneTrace, _ uint64) float64 {
-			return 100 * (t.paid()/(hour*need) - 1)
+		figure("reversals, worst", 2, "", reversals),
+		figure("slot wait p99, worst", 0.1, " s", wait99),
+		figure("cost in worker-seconds over the law's, worst", 25, "%", func(t laneTrace) float64 {
+			return 100 * (float64(t.sum(func(p Point) int { return p.Workers }))/(hour*need) - 1)
+		}),
+	}}
+}
+
+// arrivalShapes are rates of arrival that change all the time.
+func arrivalShapes() []scalingShape {
+	sine := following(func(t float64) float64 { return 50 * (1 + 0.6*math.Sin(2*math.Pi*t/600)) }, 3600)
+	sine.workers = 32
+	turns := func(most float64) scalingFigure { return figure("reversals, worst", most, "", reversals) }
+	onOff := func(t float64) float64 { return during(0, 10, 80, 0)(math.Mod(t, 40)) }
+	return []scalingShape{
+		{"sine", "sine +-60 %, 600 s, 1 h", sine, []scalingFigure{turns(13)}},
+		{"on-off", "on/off 10/30 s, 20 min", following(onOff, 1200), []scalingFigure{turns(10)}},
+		{"burst", "burst 20x for 5 s", following(during(200, 205, 200, 10), 600), []scalingFigure{turns(5)}},
+		{"ramp", "ramp 10 to 160/s", following(func(t float64) float64 { return 10 + t/4 }, 600), []scalingFigure{
+			turns(5), figure("slot wait p99, worst", 1, " s", wait99),
 		}},
-	}}
+	}
 }
 
-func sineShape() scalingShape {
-	m := following(func(t float64) float64 { return 50 * (1 + 0.6*math.Sin(2*math.Pi*t/600)) }, 3600)
-	m.workers = 32
-	return scalingShape{"sine", "sine +-60 %, 600 s, 1 h", m, []scalingFigure{
-		{what: "reversals, worst", want: 13, measure: reversalsOf},
-	}}
-}
-
-func onOffShape() scalingShape {
-	m := following(func(t float64) float64 {
-		if math.Mod(t, 40) < 10 {
-			return 80
+// bulksShape is bulks by chance: one in five seconds brings 10 to 1,000 tasks at once.
+func bulksShape() scalingShape {
+	rng := virtual.Chance(5, 8)
+	sizes := make([]int, 3600)
+	for i := range sizes {
+		if size := math.Pow(10, 1+2*rng.Float64()); rng.Float64() < 0.2 {
+			sizes[i] = int(size)
 		}
-		return 0
-	}, 1200)
-	return scalingShape{"on-off", "on/off 10/30 s, 20 min", m, []scalingFigure{
-		{what: "reversals, worst", want: 10, measure: reversalsOf},
-	}}
-}
-
-func burstShape() scalingShape {
-	m := following(func(t float64) float64 {
-		if t >= 200 && t < 205 {
-			return 200
-		}
-		return 10
-	}, 600)
-	return scalingShape{"burst", "burst 20x for 5 s", m, []scalingFigure{
-		{what: "reversals, worst", want: 5, measure: reversalsOf},
-	}}
-}
-
-func rampShape() scalingShape {
-	m := following(func(t float64) float64 { return 10 + t/4 }, 600)
-	return scalingShape{"ramp", "ramp 10 to 160/s", m, []scalingFigure{
-		{what: "reversals, worst", want: 5, measure: reversalsOf},
-		{what: "slot wait p99, worst", unit: " s", want: 1, measure: wait99Of},
+	}
+	m := laneModel{
+		config: scale.Config{Max: 64}, length: 3600, workers: 8, service: takes(0.1), bulk: func(second int) int { return sizes[second] },
+		needed: steadily(float64(sum(sizes)) / 3600 * 0.1 / 0.8),
+	}
+	return scalingShape{"bulks", "bulks of 10 to 1,000 by chance, 1 h", m, []scalingFigure{
+		figure("reversals, worst", 30, "", reversals),
+		figure("slot wait p99, worst", 4, " s", wait99),
 	}}
 }
 
@@ -155,18 +167,10 @@ func limitedShape() scalingShape {
 		bulk: atOnce(50_000), needed: steadily(useful),
 	}
 	return scalingShape{"limited", "rate-limited backlog", m, []scalingFigure{
-		{what: "workers per useful worker, worst", unit: "x", want: 1.5, measure: func(t laneTrace, _ uint64) float64 {
-			return t.most() / useful
-		}},
+		figure("workers per useful worker, worst", 1.5, "x", func(t laneTrace) float64 {
+			return float64(t.Most(0, len(t.Lane))) / useful
+		}),
 	}}
-}
-
-// articleModel is 100,000 items in 1,000 tasks of 12 s, 8 workers first and 64 at most.
-func articleModel() laneModel {
-	return laneModel{
-		config: scale.Config{Min: 8, Max: 64}, length: 3000, workers: 8, bulk: atOnce(1000), service: takes(12), untilIdle: true,
-		needed: steadily(64),
-	}
 }
 
 // fixed holds a model at so many workers.
@@ -175,16 +179,23 @@ func fixed(m laneModel, workers int) laneModel {
 	return m
 }
 
+// longer is how many percent longer than a model with so many fixed workers it took until all work was done.
+func longer(m laneModel, workers int) measure {
+	other := fixed(m, workers)
+	return func(t laneTrace) float64 { return 100 * (t.idleAt/other.run(t.seed).idleAt - 1) }
+}
+
+// articleShape is 100,000 items in 1,000 tasks of 12 s, 8 workers first and 64 at most.
 func articleShape() scalingShape {
-	few, all := fixed(articleModel(), 8), fixed(articleModel(), 64)
-	return scalingShape{"article", "100,000 items, 8 to 64", articleModel(), []scalingFigure{
-		{what: "time to the end, worst", unit: " s", want: 240, measure: func(t laneTrace, _ uint64) float64 { return t.idleAt }},
-		{what: "time in terms of 8 fixed workers, worst", unit: "%", want: 16, measure: func(t laneTrace, seed uint64) float64 {
-			return 100 * t.idleAt / few.run(seed).idleAt
-		}},
-		{what: "time over that of 64 from the first second, worst", unit: "%", want: 10, measure: func(t laneTrace, seed uint64) float64 {
-			return 100 * (t.idleAt/all.run(seed).idleAt - 1)
-		}},
-		{what: "reversals, worst", want: 5, measure: reversalsOf},
+	m := laneModel{
+		config: scale.Config{Min: 8, Max: 64}, length: 3000, workers: 8, bulk: atOnce(1000), service: takes(12), untilIdle: true,
+		needed: steadily(64),
+	}
+	than8 := longer(m, 8)
+	return scalingShape{"article", "100,000 items, 8 to 64", m, []scalingFigure{
+		figure("time to the end, worst", 240, " s", func(t laneTrace) float64 { return t.idleAt }),
+		figure("time in terms of 8 fixed workers, worst", 16, "%", func(t laneTrace) float64 { return 100 + than8(t) }),
+		figure("time over that of 64 from the first second, worst", 10, "%", longer(m, 64)),
+		figure("reversals, worst", 5, "", reversals),
 	}}
 }

@@ -1,8 +1,8 @@
 package experiment
 
 import (
+	"math"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/weirhq/weir/internal/core/scale"
@@ -14,7 +14,7 @@ func TestSameSeedSameLane(t *testing.T) {
 	if a, b := m.run(1), m.run(1); !reflect.DeepEqual(a, b) {
 		t.Error("two runs with one seed differ")
 	}
-	if a, b := m.run(1), m.run(2); reflect.DeepEqual(a.loads, b.loads) {
+	if a, b := m.run(1), m.run(2); reflect.DeepEqual(a.Lane, b.Lane) {
 		t.Error("two seeds bring the same arrivals")
 	}
 }
@@ -24,8 +24,8 @@ func TestLaneLosesNothing(t *testing.T) {
 	for _, s := range []scalingShape{stepShape(), delayedShape(), limitedShape(), causeShapes()[2]} {
 		s.model.policy = scale.Decide
 		tr := s.model.run(3)
-		most := slices.Max(tr.workers)
-		running := sumOf(tr.loads) - sumOf(tr.done) - sumOf(tr.failed) - tr.backlogs[len(tr.backlogs)-1]
+		most := tr.Most(0, len(tr.Lane))
+		running := tr.sum(func(p Point) int { return p.Load - p.Done - p.Failed }) - tr.Lane[len(tr.Lane)-1].Backlog
 		if running < 0 || running > most {
 			t.Errorf("%s: %d tasks are unaccounted for, want those that %d workers may run", s.name, running, most)
 		}
@@ -36,10 +36,29 @@ func TestLaneKeepsItsLimit(t *testing.T) {
 	m := limitedShape().model
 	m.policy = scale.Decide
 	tr := m.run(4)
-	for i := 5; i+10 <= len(tr.done); i++ {
-		if n := sumOf(tr.done[i : i+10]); float64(n) > 10*m.limit+15 { // the tasks in flight may end together
+	for i := 5; i+10 <= len(tr.Lane); i++ {
+		if n := tr.Good(i, i+10); float64(n) > 10*m.limit+15 { // the tasks in flight may end together
 			t.Fatalf("%d tasks ended in the ten seconds from %d on, want about %v", n, i, 10*m.limit)
 		}
+	}
+}
+
+func TestFiguresOfALane(t *testing.T) {
+	var l Lane
+	for i, workers := range []int{4, 4, 8, 16, 16, 12, 8, 9} {
+		l = append(l, Point{Second: i + 1, Workers: workers, Done: i})
+	}
+	if got := l.Reversals(); got != 2 {
+		t.Errorf("reversals = %d, want 2: growing, shrinking, growing", got)
+	}
+	if got, never := l.Reach(1, 16), l.Reach(0, 17); got != 3 || !math.IsInf(never, 1) {
+		t.Errorf("reaches 16 after %v s and 17 after %v, want 3 and never", got, never)
+	}
+	if most, least := l.Most(5, 8), l.Least(2, 8); most != 12 || least != 8 {
+		t.Errorf("most and least = %d, %d, want 12, 8", most, least)
+	}
+	if got := l.Good(2, 4); got != 5 {
+		t.Errorf("good = %d, want 5", got)
 	}
 }
 
@@ -63,8 +82,8 @@ func TestTheDefaultPolicyIsNoWorseThanTheDepthRule(t *testing.T) {
 	}
 	byDepth := s.judge(depth, Small)
 	for i, got := range s.judge(scale.Decide, Small) {
-		if got > byDepth[i] {
-			t.Errorf("%s: %v, the depth rule %v; want the default to be no worse", s.figures[i].what, got, byDepth[i])
+		if got.Got > byDepth[i].Got {
+			t.Errorf("%s: %v, the depth rule %v; want the default to be no worse", got.What, got.Got, byDepth[i].Got)
 		}
 	}
 }
@@ -89,7 +108,7 @@ func TestSeries(t *testing.T) {
 func TestIncidentSeriesTellsTheStory(t *testing.T) {
 	grown := map[string]int{}
 	for _, policy := range []string{scale.Default, "depth"} {
-		points, err := ScalingSeries("incident", policy, scalingSeeds)
+		points, err := ScalingSeries("incident", policy, firstScaling)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,8 +132,8 @@ func TestAColdStartStopsInFrontOfACrowdedDownstream(t *testing.T) {
 			continue
 		}
 		ours, without := s.judge(scale.Decide, Small), s.judge(depth, Small)
-		if ours[0] > 0.75*without[0] || ours[1] < 1.2*without[1] {
-			t.Errorf("%s: %.0f %% failed and %.0f %% of the work done, by depth %.0f and %.0f", s.name, ours[0], ours[1], without[0], without[1])
+		if ours[0].Got > 0.75*without[0].Got || ours[1].Got < 1.2*without[1].Got {
+			t.Errorf("%s: %v and %v, by depth %v and %v", s.name, ours[0], ours[1], without[0], without[1])
 		}
 	}
 }
@@ -143,7 +162,7 @@ func bulks() (out []bulkTimes) {
 
 // bulkOf measures so many tasks of so many seconds, with 8 workers first and 64 at most.
 func bulkOf(tasks int, seconds float64) bulkTimes {
-	const seed, begin = scalingSeeds, 100
+	const seed, begin = firstScaling, 100
 	m := laneModel{
 		policy: scale.Decide, config: scale.Config{Min: 8, Max: 64}, length: 5000, workers: 8,
 		bulk: atOnce(tasks), service: takes(seconds), untilIdle: true,

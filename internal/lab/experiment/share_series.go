@@ -13,17 +13,16 @@ type Guest struct {
 // ShareSeries lets tenants share a rate for so many seconds, and returns what each got in
 // each second, in items.
 func ShareSeries(rate float64, seconds int, guests []Guest) [][]float64 {
-	d := newDrive(sched.Options{})
-	r := d.resource(sched.ResourceConfig{Name: "r", Rate: rate})
+	d := newDrive(sched.Options{}, rate)
 	got := map[*job][]float64{}
 	d.onPick = func(p sched.Pick, j *job) { got[j][(d.Now()-d.start)/sec] += float64(p.Cost) }
 	out := make([][]float64, len(guests))
 	for i, g := range guests {
 		out[i] = make([]float64, seconds+1)
-		d.q.SetTenant(d.Now(), d.q.Tenant(g.Name), g.Weight*sched.Unit, 0)
-		j := d.add(job{tenant: g.Name, tier: g.Tier, r: r, items: 1e12, chunk: 100, service: 10 * ms, arrive: int64(g.From) * sec})
+		d.weigh(g.Name, g.Weight*sched.Unit, 0)
+		j := d.add(job{tenant: g.Name, tier: g.Tier, items: 1e12, chunk: 100, service: 10 * ms, arrive: int64(g.From) * sec})
 		got[j] = out[i]
-		d.At(d.start+int64(g.To)*sec, func() { d.q.RemoveBulk(d.Now(), j.e.Bulk()) })
+		d.At(d.start+int64(g.To)*sec, func() { d.remove(j) })
 	}
 	d.run(int64(seconds) * sec)
 	for i := range out {

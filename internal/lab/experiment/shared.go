@@ -12,14 +12,10 @@ import (
 // shared is E12: sixteen owners share a limit of 10,000 items a second through a store.
 // They keep it together, whatever happens, and use it again soon after.
 func shared(size Size) []Line {
-	n, tenants := 10, Tenants
-	if size == Small {
-		n, tenants = 3, 11_000
-	}
-	lines := worst(seeds(201, n), func(seed uint64) []Line {
+	lines := overSeeds(seeds(201, sized(size, 3, 10)), func(seed uint64) []Line {
 		return slices.Concat(steady(seed), shifts(seed), churn(seed))
 	})
-	return append(lines, crowded(tenants)...)
+	return append(lines, crowded(sized(size, 11_000, Tenants))...)
 }
 
 // crowded lets very many tenants on 16 owners share a limit that gives each of them a
@@ -30,10 +26,14 @@ func crowded(tenants int) []Line {
 	w := newOwners(201, store.Limit{Resource: "r", Units: units, Window: time.Second}, 100, 16, tenants).busyNodes()
 	from, before := w.Now(), slices.Clone(w.served)
 	w.Run(w.Now() + 160*sec)
-	what := fmt.Sprintf("%d tenants on 16 owners", tenants)
+	return w.usedWell(from, before, fmt.Sprintf("%d tenants on 16 owners", tenants), "Jain index of %s")
+}
+
+// usedWell says that the limit was used and shared since a time.
+func (w *owners) usedWell(from int64, before []float64, what, jain string) []Line {
 	return []Line{
-		{Target: 13, What: "steady use, " + what, Got: 100 * w.use(from, w.Now()), Want: 99, AtLeast: true, Unit: " %"},
-		{Target: 13, What: "Jain index of " + what, Got: virtual.Jain(w.perWeight(before)), Want: 0.999, AtLeast: true},
+		atLeast(13, "steady use, "+what, 100*w.use(from, w.Now()), 99, " %"),
+		atLeast(13, fmt.Sprintf(jain, what), virtual.Jain(w.perWeight(before)), 0.999, ""),
 		w.peakLine(what),
 	}
 }
@@ -45,7 +45,7 @@ func bigLimit(seed uint64) *owners {
 
 // busyNodes gives work without end to all nodes, and lets them settle.
 func (w *owners) busyNodes() *owners {
-	w.elect()
+	w.limit.Elect(w.delay)
 	for _, n := range w.nodes {
 		n.set(true)
 	}
@@ -54,19 +54,14 @@ func (w *owners) busyNodes() *owners {
 }
 
 func (w *owners) peakLine(what string) Line {
-	return Line{Target: 2, What: "peak of any second, " + what, Got: float64(w.peak()) / float64(w.limit.Units), Want: 1, Unit: " C"}
+	return peakLine(what, float64(w.peak())/float64(w.limit.Limit.Units))
 }
 
 func steady(seed uint64) []Line {
 	w := bigLimit(seed).busyNodes()
 	from, before := w.Now(), slices.Clone(w.served)
 	w.Run(w.Now() + 300*sec)
-	const what = "16 owners"
-	return []Line{
-		{Target: 13, What: "steady use, " + what, Got: 100 * w.use(from, w.Now()), Want: 99, AtLeast: true, Unit: " %"},
-		{Target: 13, What: "Jain index of 295 tenants, " + what, Got: virtual.Jain(w.perWeight(before)), Want: 0.999, AtLeast: true},
-		w.peakLine(what),
-	}
+	return w.usedWell(from, before, "16 owners", "Jain index of 295 tenants, %s")
 }
 
 // half turns the work of half of the owners on or off.
@@ -87,8 +82,8 @@ func shifts(seed uint64) (lines []Line) {
 	}{
 		{"half of the owners go idle", func(*owners) {}, half(false), 2.5},
 		{"half of the owners return", half(false), half(true), 2.5},
-		{"an owner dies", func(*owners) {}, func(w *owners) { w.nodes[3].dead = true }, 4},
-		{"the store forgets its books", func(*owners) {}, (*owners).failOver, 4},
+		{"an owner dies", func(*owners) {}, func(w *owners) { w.nodes[3].die() }, 4},
+		{"the store forgets its books", func(*owners) {}, func(w *owners) { w.limit.Forget() }, 4},
 	} {
 		w := bigLimit(seed).busyNodes()
 		c.before(w)
@@ -97,7 +92,7 @@ func shifts(seed uint64) (lines []Line) {
 		c.happen(w)
 		w.Run(w.Now() + 10*sec)
 		lines = append(lines,
-			Line{Target: 13, What: "98.5 % of the rate again, " + c.what, Got: w.back(from, w.Now(), 0.985).Seconds(), Want: c.want, Unit: " s"},
+			atMost(13, "98.5 % of the rate again, "+c.what, w.back(from, w.Now(), 0.985).Seconds(), c.want, " s"),
 			w.peakLine(c.what))
 	}
 	return lines
@@ -117,7 +112,7 @@ func churn(seed uint64) (lines []Line) {
 		w.Run(w.Now() + 120*sec)
 		what := fmt.Sprintf("owners on and off every %d s", c.mean/sec)
 		lines = append(lines,
-			Line{Target: 13, What: "use, " + what, Got: 100 * w.use(from, w.Now()), Want: c.want, AtLeast: true, Unit: " %"},
+			atLeast(13, "use, "+what, 100*w.use(from, w.Now()), c.want, " %"),
 			w.peakLine(what))
 	}
 	return lines

@@ -24,16 +24,16 @@ func must[T int64 | float64 | time.Duration](t *testing.T, what string, got T, o
 
 func (w *owners) mustKeepTheLimit(t *testing.T) {
 	t.Helper()
-	must(t, "peak of any window", w.peak(), w.peak() <= w.limit.Units, w.limit.Units)
+	must(t, "peak of any window", w.peak(), w.peak() <= w.limit.Limit.Units, w.limit.Limit.Units)
 }
 
 func TestALeadersDeathCostsNothing(t *testing.T) {
 	for _, seed := range judged {
 		w := bigLimit(seed).busyNodes()
 		from := w.Now()
-		w.lead.dead = true
+		w.limit.Depose()
 		w.Run(w.Now() + 10*sec)
-		w.elect()
+		w.limit.Elect(w.delay)
 		w.Run(w.Now() + 10*sec)
 		use := w.use(from, w.Now())
 		must(t, "use around the leader's death", use, use >= 0.985, 0.985)
@@ -55,7 +55,7 @@ func (n *owner) sparse(every int64) {
 func TestSparseWorkBesideAFlood(t *testing.T) {
 	for _, seed := range judged {
 		w := bigLimit(seed)
-		w.elect()
+		w.limit.Elect(w.delay)
 		w.nodes[0].set(true)
 		for _, n := range w.nodes[1:] {
 			n.sparse(3 * sec) // all of them together 5 % of the rate
@@ -89,7 +89,6 @@ func TestASmallRateIsExact(t *testing.T) {
 func TestAConcurrencyIsExactAndUsed(t *testing.T) {
 	for _, seed := range judged {
 		w := newOwners(seed, store.Limit{Resource: "r", Units: 10}, 1, 3, 9)
-		w.ttl = 10 * time.Second
 		for _, n := range w.nodes {
 			n.service = func() int64 { return 10*ms + w.rnd.Int64N(200*ms) }
 		}
@@ -97,7 +96,7 @@ func TestAConcurrencyIsExactAndUsed(t *testing.T) {
 		used := func(span int64) float64 {
 			from, busy := w.Now(), w.busy
 			w.Run(w.Now() + span)
-			return float64(w.busy-busy) / float64(w.Now()-from) / float64(w.limit.Units)
+			return float64(w.busy-busy) / float64(w.Now()-from) / float64(w.limit.Limit.Units)
 		}
 		use := used(60 * sec)
 		must(t, "use of 10 slots", use, use >= 0.98, 0.98)
@@ -105,10 +104,10 @@ func TestAConcurrencyIsExactAndUsed(t *testing.T) {
 		w.Run(w.Now() + 2*sec)
 		use = used(20 * sec)
 		must(t, "with one of three idle", use, use >= 0.98, 0.98)
-		w.nodes[2].dead = true
-		w.Run(w.Now() + int64(w.ttl) + sec)
+		w.nodes[2].die()
+		w.Run(w.Now() + int64(w.limit.TTL) + sec)
 		use = used(20 * sec)
 		must(t, "with another one dead", use, use >= 0.98, 0.98)
-		must(t, "most slots in use at once", int64(w.most), int64(w.most) == w.limit.Units, w.limit.Units)
+		must(t, "most slots in use at once", int64(w.most), int64(w.most) == w.limit.Limit.Units, w.limit.Limit.Units)
 	}
 }

@@ -32,19 +32,23 @@ func (p place) world(seed uint64, rs ...model.Resource) model.World {
 	return w
 }
 
+// onNodes adds to a line what is known to hold on several nodes alone.
+func (p place) onNodes(l Line, why string, holds float64) Line {
+	if p.nodes > 1 {
+		return l.missed(why, holds)
+	}
+	return l
+}
+
 // shipped is E22: what experiments before it show of the queue of one node, or of one
 // partition, also holds for whole engines as people run them.
 func shipped(size Size) (lines []Line) {
-	n := 10
-	if size == Small {
-		n = 1
-	}
 	for _, play := range []func(place, uint64) []Line{
 		slowJobs, bulkRates, smallBesideFloods, fourTiers, crowdedTiers, failures, longChain,
 		criticalBesideLow, weights, manyResources, hungEndpoint, slowCalls, slowFloods, skipping, notYet, outage, ownRate,
 	} {
 		for _, p := range places {
-			lines = append(lines, worst(seeds(2001, n), func(seed uint64) []Line {
+			lines = append(lines, overSeeds(seeds(2001, sized(size, 1, 10)), func(seed uint64) []Line {
 				lines := play(p, seed)
 				for i := range lines {
 					lines[i].What += ", " + p.String()
@@ -66,44 +70,46 @@ func onAPI(name string, items int64) model.BulkAction {
 	return model.BulkAction{Name: name, Items: items, Steps: []string{"api"}}
 }
 
-// run plays the world. It is well-formed: it was written here.
-func run(w model.World) model.Result {
-	r, err := model.Run(w)
-	if err != nil {
-		panic("experiment: " + err.Error())
+// each is n bulk actions of that many items, of a tenant each.
+func each(n int, name string, items int64) (all []model.BulkAction) {
+	for i := range n {
+		all = append(all, onAPI(fmt.Sprint(name, i), items))
 	}
-	return r
+	return all
 }
 
-// peakOf is the line that every world with a rate has.
-func peakOf(r model.Result, what string) Line {
+// run plays the world. It is well-formed: it was written here.
+func run(w model.World) model.Result { return sure(model.Run(w)) }
+
+// peakIn is the line that every world with a rate has.
+func peakIn(r model.Result, what string) Line {
 	most := 0.0
 	for _, x := range r.Resources {
 		if x.Rate > 0 {
 			most = max(most, x.Peak/float64(x.Rate))
 		}
 	}
-	return Line{Target: 2, What: "peak of any second, " + what, Got: most, Want: 1, Unit: " C"}
+	return peakLine(what, most)
 }
 
-// over is how many percent more a time is than another.
-func over(got model.Span, ideal float64) float64 {
+// beyond is how many percent more a time is than another.
+func beyond(got model.Span, ideal float64) float64 {
 	return 100 * (time.Duration(got).Seconds()/ideal - 1)
 }
 
-// usedAfter is the part of the rate of the first resource that was used from some second on, in percent.
-func usedAfter(r model.Result, from int) float64 {
+// useAfter is the line about the part of the rate of the first resource that was used from some second on.
+func useAfter(r model.Result, from int, what string) Line {
 	x, started := r.Resources[0], int64(0)
 	for _, s := range x.Seconds[from:] {
 		started += s.Started
 	}
-	return 100 * float64(started) / float64(x.Rate) / float64(len(x.Seconds)-from)
+	return useLine(fmt.Sprintf("use from %d s on, %s", from, what), float64(started)/float64(x.Rate)/float64(len(x.Seconds)-from))
 }
 
-// gotAfter is how many items each tenant had done by the end, from some time on.
-func gotAfter(r model.Result, from time.Duration) (got []float64, all float64) {
+// gotAfter is how many items each tenant had done by the end, from some second on.
+func gotAfter(r model.Result, from int) (got []float64, all float64) {
 	for at, point := range r.Curve.Points {
-		if time.Duration(at)*time.Duration(r.Curve.Every) < from {
+		if time.Duration(at)*time.Duration(r.Curve.Every) < time.Duration(from)*time.Second {
 			continue
 		}
 		for len(got) < len(point) {
@@ -115,4 +121,12 @@ func gotAfter(r model.Result, from time.Duration) (got []float64, all float64) {
 		}
 	}
 	return got, all
+}
+
+func failedIn(r model.Result, what string, want float64) Line {
+	n := int64(0)
+	for _, k := range r.Kinds {
+		n += k.Failed
+	}
+	return atMost(10, "items that failed for good, "+what, float64(n), want, "")
 }

@@ -14,18 +14,14 @@ import (
 func slowJobs(p place, seed uint64) []Line {
 	w := p.world(seed)
 	for i := range 3 {
-		name := fmt.Sprint("r", i)
 		r := api(10, 50*time.Millisecond)
-		r.Name = name
+		r.Name = fmt.Sprint("r", i)
 		w.Resources = append(w.Resources, r)
-		w.BulkActions = append(w.BulkActions, model.BulkAction{Name: fmt.Sprint("b", i), Items: 5000, Batch: 1, Steps: []string{name}})
+		w.BulkActions = append(w.BulkActions, model.BulkAction{Name: fmt.Sprint("b", i), Items: 5000, Batch: 1, Steps: []string{r.Name}})
 	}
 	r := run(w)
 	what := "three resources of 10/s"
-	return []Line{
-		{Target: 1, What: "15,000 jobs, time over the ideal 500 s, " + what, Got: over(r.End, 500), Want: 1, Unit: " %"},
-		peakOf(r, what),
-	}
+	return []Line{atMost(1, "15,000 jobs, time over the ideal 500 s, "+what, beyond(r.End, 500), 1, " %"), peakIn(r, what)}
 }
 
 // bulkRates is E2 there: 50 tenants of all tiers use all of a rate.
@@ -36,19 +32,13 @@ func bulkRates(p place, seed uint64) (lines []Line) {
 		latency time.Duration
 	}{{10_000, 100, 20 * time.Millisecond}, {10_000, 1, 3 * time.Millisecond}, {100_000, 100, 20 * time.Millisecond}} {
 		w := p.world(seed, api(c.rate, c.latency))
-		w.Length = model.Span(30 * time.Second)
-		for i := range 50 {
-			b := onAPI(fmt.Sprint("t", i), int64(c.rate)*30)
-			b.Tier, b.Batch = tierNames[i%sched.Tiers], c.batch
-			w.BulkActions = append(w.BulkActions, b)
+		w.Length, w.BulkActions = model.Span(30*time.Second), each(50, "t", int64(c.rate)*30)
+		for i := range w.BulkActions {
+			w.BulkActions[i].Tier, w.BulkActions[i].Batch = tierNames[i%sched.Tiers], c.batch
 		}
 		r := run(w)
 		what := fmt.Sprintf("%v/s in batches of %d", c.rate, c.batch)
-		use := Line{Target: 3, What: "use from 10 s on, " + what, Got: usedAfter(r, 10), Want: 99, AtLeast: true, Unit: " %"}
-		if p.nodes > 1 {
-			use.Missed, use.Holds = "quotas follow the work a moment later", 98
-		}
-		lines = append(lines, use, peakOf(r, what))
+		lines = append(lines, p.onNodes(useAfter(r, 10, what), "quotas follow the work a moment later", 98), peakIn(r, what))
 	}
 	return lines
 }
@@ -63,11 +53,9 @@ func smallBesideFloods(p place, seed uint64) []Line {
 		w.Length = model.Span(100 * time.Second)
 		small := onAPI("small", 200)
 		small.Spread, small.Arrivals, small.ItemsP99, small.Until = 1000, 5, 1000, model.Span(90*time.Second)
-		w.BulkActions = append(w.BulkActions, small)
+		w.BulkActions = append([]model.BulkAction{small}, each(floods, "flood", floodItems)...)
 		for i := range floods {
-			b := onAPI(fmt.Sprint("flood", i), floodItems)
-			b.Tier = tierNames[i%sched.Tiers]
-			w.BulkActions = append(w.BulkActions, b)
+			w.BulkActions[1+i].Tier = tierNames[i%sched.Tiers]
 		}
 		return run(w)
 	}
@@ -82,17 +70,13 @@ func smallBesideFloods(p place, seed uint64) []Line {
 		}
 	}
 	what := "small ones beside ten floods"
-	p99 := Line{Target: 4, What: "slowdown p99, " + what, Got: virtual.Quantile(slow, 0.99), Want: 2, Unit: "x"}
-	switch {
-	case p.nodes > 1:
-		p99.Missed, p99.Holds = "the node on which a small one lies has only its part of the rate", 7
-	case p.partitions == 1:
-		p99.Missed, p99.Holds = "one partition gets few workers for this rate, and at times all of them have a task", 3
+	p99 := atMost(4, "slowdown p99, "+what, virtual.Quantile(slow, 0.99), 2, "x")
+	if p.partitions == 1 {
+		p99 = p99.missed("one partition gets few workers for this rate, and at times all of them have a task", 3)
 	}
 	return []Line{
-		p99,
-		{Target: 3, What: "use, " + what, Got: 100 * beside.Resources[0].Use, Want: 99, AtLeast: true, Unit: " %"},
-		peakOf(beside, what),
+		p.onNodes(p99, "the node on which a small one lies has only its part of the rate", 7),
+		useLine("use, "+what, beside.Resources[0].Use), peakIn(beside, what),
 	}
 }
 
@@ -101,14 +85,16 @@ func fourTiers(p place, seed uint64) []Line { return tiersIn(p, seed, 25, 25, 25
 
 func crowdedTiers(p place, seed uint64) []Line { return tiersIn(p, seed, 200, 20, 50, 5) }
 
+// inTasks is why small shares of nodes are not exact.
+const inTasks = "a node's quota is used in whole tasks, so one with a small part of the rate has less of it"
+
 // tiersIn lets so many tenants of each tier share a rate for ten minutes.
 func tiersIn(p place, seed uint64, tenants ...int) []Line {
 	w := p.world(seed, api(10_000, 20*time.Millisecond))
 	w.Length = model.Span(10 * time.Minute)
 	var kinds []kind
 	for tier, n := range tenants {
-		for i := range n {
-			b := onAPI(fmt.Sprintf("t%d-%d", tier, i), 10_000*600)
+		for _, b := range each(n, fmt.Sprintf("t%d-", tier), 10_000*600) {
 			b.Tier = tierNames[tier]
 			w.BulkActions = append(w.BulkActions, b)
 			kinds = append(kinds, kind{tier, 1})
@@ -127,14 +113,9 @@ func tiersIn(p place, seed uint64, tenants ...int) []Line {
 		off = max(off, 100*math.Abs(got[tier]/all/due[tier]-1))
 	}
 	what := fmt.Sprintf("%v tenants", tenants)
-	share := Line{Target: 8, What: "tiers' shares off their ideal, " + what, Got: off, Want: 0.5, Unit: " %"}
-	if p.nodes > 1 {
-		share.Missed, share.Holds = inTasks, 3
-	}
 	return []Line{
-		share,
-		{Target: 3, What: "use, " + what, Got: 100 * r.Resources[0].Use, Want: 99, AtLeast: true, Unit: " %"},
-		peakOf(r, what),
+		p.onNodes(atMost(8, "tiers' shares off their ideal, "+what, off, 0.5, " %"), inTasks, 3),
+		useLine("use, "+what, r.Resources[0].Use), peakIn(r, what),
 	}
 }
 
@@ -143,19 +124,12 @@ func failures(p place, seed uint64) []Line {
 	r := api(10_000, 50*time.Millisecond)
 	r.Downstream.Failures = 0.05
 	w := p.world(seed, r)
-	for i := range 50 {
-		w.BulkActions = append(w.BulkActions, onAPI(fmt.Sprint("t", i), 20_000))
-	}
+	w.BulkActions = each(50, "t", 20_000)
 	out := run(w)
 	what := "5 % of calls fail"
-	return []Line{
-		{
-			Target: 10, What: "end over the work done, " + what, Got: over(out.End, float64(out.Resources[0].Started)/10_000), Want: 1.5, Unit: " %",
-			Missed: "a call that fails two or three times at the very end waits 1, 2 and 4 s; the wait does not grow with the work", Holds: 100 * (1 + 2 + 4) / 105.0,
-		},
-		{Target: 10, What: "items that failed for good, " + what, Got: float64(failedIn(out)), Want: 10},
-		peakOf(out, what),
-	}
+	const twice = "a call that fails two or three times at the very end waits 1, 2 and 4 s; the wait does not grow with the work"
+	end := atMost(10, "end over the work done, "+what, beyond(out.End, float64(out.Resources[0].Started)/10_000), 1.5, " %")
+	return []Line{end.missed(twice, 100*(1+2+4)/105.0), failedIn(out, what, 10), peakIn(out, what)}
 }
 
 // longChain is E17 there.
@@ -170,13 +144,5 @@ func longChain(p place, seed uint64) []Line {
 	w.BulkActions = []model.BulkAction{b}
 	r := run(w)
 	what := "chain of 3, 500,000 items"
-	return []Line{{Target: 19, What: "end over the slowest step's ideal, " + what, Got: over(r.End, 100), Want: 2,
-		Unit: " %"}, peakOf(r, what)}
-}
-
-func failedIn(r model.Result) (n int64) {
-	for _, k := range r.Kinds {
-		n += k.Failed
-	}
-	return n
+	return []Line{atMost(19, "end over the slowest step's ideal, "+what, beyond(r.End, 100), 2, " %"), peakIn(r, what)}
 }

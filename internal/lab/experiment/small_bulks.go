@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/weirhq/weir/internal/lab/virtual"
 )
@@ -16,7 +17,7 @@ type besideFloods struct {
 	floods int
 	place  placement
 	span   int64
-	share  share
+	share  sharing
 	seed   uint64
 
 	service int64
@@ -29,49 +30,45 @@ type smallRun struct {
 	use, peak float64
 }
 
-// arrival is a bulk action that is submitted at a time after the start.
-type arrival struct {
-	tenant    string
-	tier      int
-	items, at int64
-}
-
 // arrivals draws the small ones: a Poisson process over all tenants.
-func (c besideFloods) arrivals() (all []arrival) {
+func (c besideFloods) arrivals() (all []job) {
 	rng := virtual.Chance(c.seed, 4)
 	gap := c.sizes.mean() / (c.load * smallRate)
 	for at := 2.0; at < float64(c.span)/1e9; at += gap * rng.ExpFloat64() {
-		all = append(all, arrival{tenantName(rng.IntN(Tenants)), c.place.bulk(rng), c.sizes.draw(rng.Float64()), int64(at * 1e9)})
+		all = append(all, drawBulk(rng, c.place, c.sizes, at))
 	}
 	return all
 }
 
+// drawBulk draws a bulk action of some tenant that comes at a second.
+func drawBulk(rng *rand.Rand, p placement, s sizes, at float64) job {
+	return job{tenant: tenantName(rng.IntN(Tenants)), tier: p.bulk(rng), items: s.draw(rng.Float64()), arrive: int64(at * 1e9)}
+}
+
 // run keeps the number of floods: when one ends, another tenant sends the next.
 func (c besideFloods) run(a *alone) (out smallRun) {
-	b := newBulkRate(smallRate, c.service, c.share)
+	d := newBulkRate(smallRate, c.service, c.share)
 	sent := 0
 	flood := func(tier int) {
-		b.add(b.bulk(fmt.Sprint("flood", sent), tier, floodItems, b.Now()-b.start))
+		d.add(job{tenant: fmt.Sprint("flood", sent), tier: tier, items: floodItems, arrive: d.Now() - d.start})
 		sent++
 	}
 	for i := range c.floods {
 		flood(c.place.flood(i))
 	}
-	b.onEnd = func(j *job) {
+	d.onEnd = func(j *job) {
 		if j.items == floodItems {
 			flood(j.tier)
 		}
 	}
-	var small []*job
-	for _, x := range c.arrivals() {
-		small = append(small, b.add(b.bulk(x.tenant, x.tier, x.items, x.at)))
-	}
-	b.run(c.span + 60*sec)
+	coming := c.arrivals()
+	small := d.many(len(coming), func(i int) job { return coming[i] })
+	d.run(c.span + 60*sec)
 	for _, j := range small {
 		out.items = append(out.items, j.items)
-		out.slow = append(out.slow, b.took(j)/a.time(j.items))
+		out.slow = append(out.slow, d.took(j)/a.time(j.items))
 	}
-	out.use, out.peak = b.use(b.r), b.meters[b.r].peak()
+	out.use, out.peak = d.use(), peakOf(d.meters)
 	return out
 }
 
@@ -90,10 +87,7 @@ type smallCase struct {
 }
 
 func smallCases(size Size) (cases []smallCase) {
-	many, span := []int{1, 10, 100, 1000}, 600*sec
-	if size == Small {
-		many, span = []int{1, 1000}, 300*sec
-	}
+	many, span := sized(size, []int{1, 1000}, []int{1, 10, 100, 1000}), sized(size, 300*sec, 600*sec)
 	for _, load := range []float64{0.1, 0.2} {
 		for _, dist := range []func(float64) sizes{heavyTail, logUniform} {
 			cases = append(cases,
@@ -119,31 +113,34 @@ func smallCases(size Size) (cases []smallCase) {
 //
 // Each line is the worst of all seeds, numbers of floods, and placements.
 func E4(size Size) (lines []Line) {
-	places, all := []placement{inTier(2), below(), inAllTiers()}, seeds(401, 10)
-	if size == Small {
-		places, all = places[1:], all[:1]
-	}
-	use, peak := 1.0, 0.0
+	var limits [][]Line
 	for _, c := range smallCases(size) {
-		a := newAlone(smallRate, c.service)
-		p99, runs := 0.0, 0
-		for _, floods := range c.floods {
-			for _, place := range places {
-				for _, seed := range all {
-					got := besideFloods{c.sizes, c.load, floods, place, c.span, asIs, seed, c.service}.run(a)
-					p99 = max(p99, virtual.Quantile(got.slow, 0.99))
-					use, peak = min(use, got.use), max(peak, got.peak)
-					runs++
-				}
+		got := c.lines(size)
+		lines, limits = append(lines, got[0]), append(limits, got[1:])
+	}
+	return append(lines, over(limits, func(l []Line) []Line { return l })...)
+}
+
+// lines are those of one case: the slowdown, and how the rate was used.
+func (c smallCase) lines(size Size) []Line {
+	places := []placement{inTier(2), below(), inAllTiers()}
+	var all []besideFloods
+	for _, floods := range c.floods {
+		for _, place := range sized(size, places[1:], places) {
+			for _, seed := range seeds(401, sized(size, 1, 10)) {
+				all = append(all, besideFloods{c.sizes, c.load, floods, place, c.span, asIs, seed, c.service})
 			}
 		}
-		lines = append(lines, Line{
-			Target: c.target, Got: p99, Want: c.want, Unit: "x", Missed: c.missed, Holds: c.holds,
-			What: fmt.Sprintf("slowdown p99, sizes to %.0f, %s, load %.0f %%, tasks of %d ms, worst of %d", c.sizes.most,
-				c.sizes.name, 100*c.load, c.service/ms, runs),
-		})
 	}
-	return append(lines,
-		Line{Target: 3, What: "use beside small bulk actions, least", Got: 100 * use, Want: 99, AtLeast: true, Unit: " %"},
-		Line{Target: 2, What: "peak of any second beside small bulk actions", Got: peak, Want: 1, Unit: " C"})
+	what := fmt.Sprintf("slowdown p99, sizes to %.0f, %s, load %.0f %%, tasks of %d ms, worst of %d", c.sizes.most,
+		c.sizes.name, 100*c.load, c.service/ms, len(all))
+	a := newAlone(smallRate, c.service)
+	return over(all, func(x besideFloods) []Line {
+		got := x.run(a)
+		return []Line{
+			atMost(c.target, what, virtual.Quantile(got.slow, 0.99), c.want, "x").missed(c.missed, c.holds),
+			useLine("use beside small bulk actions, least", got.use),
+			atMost(2, "peak of any second beside small bulk actions", got.peak, 1, " C"),
+		}
+	})
 }

@@ -60,50 +60,25 @@ func inAllTiers() placement {
 	return placement{"all tiers", func(i int) int { return i % sched.Tiers }, func(rng *rand.Rand) int { return rng.IntN(sched.Tiers) }}
 }
 
-// share is how the rate is shared.
-type share int
+// sharing is how the rate is shared.
+type sharing int
 
 const (
-	asIs  share = iota // by the queue as it is
-	plain              // by fair sharing alone: no lanes, no credit
+	asIs  sharing = iota // by the queue as it is
+	plain                // by fair sharing alone: no lanes, no credit
 )
 
-// bulkRate is one resource for bulk actions, whose tasks all take the same time.
-type bulkRate struct {
-	*drive
-	r       *sched.Resource
-	rate    float64
-	chunk   int64
-	service int64
-}
-
-func newBulkRate(rate float64, service int64, s share) *bulkRate {
-	b := &bulkRate{rate: rate, chunk: int64(limit.Chunk(rate, 100)), service: service}
-	if s == asIs {
-		b.drive = newDrive(sched.Options{})
-		b.r = b.resource(sched.ResourceConfig{Name: "r", Rate: rate})
-		return b
-	}
+// newBulkRate makes one resource for bulk actions, whose tasks all take the same time.
+func newBulkRate(rate float64, service int64, s sharing) *drive {
 	const none = 1e-12
-	b.drive = newDrive(sched.Options{ExpressShare: none, AgedShare: none, Batch: 1})
-	// Told that the resource is slow, the queue takes next to nothing for small.
-	b.r = b.q.AddResource(sched.ResourceConfig{Name: "r", Rate: 1, Gate: limit.NewGate(limit.GateConfig{Rate: rate})})
-	b.meters[b.r] = newMeter(rate, b.start)
-	return b
-}
-
-// bulk is a bulk action that arrives at a time after the start.
-func (b *bulkRate) bulk(tenant string, tier int, items, arrive int64) job {
-	return job{tenant: tenant, tier: tier, r: b.r, items: items, chunk: b.chunk, service: b.service, arrive: arrive}
-}
-
-// took is how long j took, or has taken until now if it did not end.
-func (b *bulkRate) took(j *job) float64 {
-	end := j.done
-	if end == 0 {
-		end = b.Now()
+	d := newDrive(sched.Options{}, rate)
+	if s == plain {
+		d = newDrive(sched.Options{ExpressShare: none, AgedShare: none, Batch: 1}, 0)
+		// Told that the resource is slow, the queue takes next to nothing for small.
+		d.r = d.resource(sched.ResourceConfig{Name: "plain", Rate: 1, Gate: limit.NewGate(limit.GateConfig{Rate: rate})}, rate)
 	}
-	return float64(end - b.start - j.arrive)
+	d.chunk, d.service = int64(limit.Chunk(rate, 100)), service
+	return d
 }
 
 // alone is how long bulk actions take by themselves on an idle resource.
@@ -116,11 +91,11 @@ type alone struct {
 // newAlone lets a large bulk action run: each of its tasks ends when a bulk action
 // would end of which it were the last.
 func newAlone(rate float64, service int64) *alone {
-	b := newBulkRate(rate, service, asIs)
-	a := &alone{chunk: b.chunk, rate: rate}
-	b.onPick = func(sched.Pick, *job) { a.ends = append(a.ends, b.Now()-b.start+service) }
-	b.add(b.bulk("t", 2, 100*b.chunk, 0))
-	b.run(never / 4)
+	d := newBulkRate(rate, service, asIs)
+	a := &alone{chunk: d.chunk, rate: rate}
+	d.onPick = func(sched.Pick, *job) { a.ends = append(a.ends, d.Now()-d.start+service) }
+	d.add(job{tenant: "t", tier: 2, items: 100 * d.chunk})
+	d.run(never / 4)
 	return a
 }
 

@@ -39,18 +39,18 @@ func SmallSeries() []SmallCurve {
 func (c besideFloods) inOrder(a *alone) (out smallRun) {
 	coming := c.arrivals()
 	total := len(coming)
-	var queue []arrival
+	var queue []job
 	for range c.floods {
-		queue = append(queue, arrival{items: floodItems})
+		queue = append(queue, job{items: floodItems})
 	}
 	for now := int64(0); len(out.slow) < total; queue = queue[1:] {
 		if len(queue) == 0 {
 			queue, coming = append(queue, coming[0]), coming[1:]
-			now = max(now, queue[0].at)
+			now = max(now, queue[0].arrive)
 		}
 		x := queue[0]
 		now += x.items * 1e9 / smallRate
-		for ; len(coming) > 0 && coming[0].at <= now; coming = coming[1:] {
+		for ; len(coming) > 0 && coming[0].arrive <= now; coming = coming[1:] {
 			queue = append(queue, coming[0])
 		}
 		if x.items == floodItems {
@@ -59,7 +59,7 @@ func (c besideFloods) inOrder(a *alone) (out smallRun) {
 		}
 		last := min(x.items, a.chunk) * 1e9 / smallRate // its last task starts before its items are paid for
 		out.items = append(out.items, x.items)
-		out.slow = append(out.slow, float64(now-last+c.service-x.at)/a.time(x.items))
+		out.slow = append(out.slow, float64(now-last+c.service-x.arrive)/a.time(x.items))
 	}
 	return out
 }

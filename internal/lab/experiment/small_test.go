@@ -44,20 +44,18 @@ func TestTimeAlone(t *testing.T) {
 func TestPlainSharingHasNoCredit(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
-		share       share
+		share       sharing
 		least, most float64 // seconds
 	}{
 		{"plain", plain, 0.9, 1.2},
 		{"as it is", asIs, 0.1, 0.3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBulkRate(10_000, 100*ms, tt.share)
-			for i := range 9 {
-				b.add(b.bulk(tenantName(i), 2, floodItems, 0))
-			}
-			j := b.add(b.bulk("small", 2, 1000, 5*sec))
-			b.run(60 * sec)
-			if got := b.took(j) / 1e9; got < tt.least || got > tt.most {
+			d := newBulkRate(10_000, 100*ms, tt.share)
+			d.many(9, func(i int) job { return job{tenant: tenantName(i), tier: 2, items: floodItems} })
+			j := d.add(job{tenant: "small", tier: 2, items: 1000, arrive: 5 * sec})
+			d.run(60 * sec)
+			if got := d.took(j) / 1e9; got < tt.least || got > tt.most {
 				t.Errorf("1,000 items beside nine floods took %.2f s, want %v to %v", got, tt.least, tt.most)
 			}
 		})
@@ -97,7 +95,7 @@ func TestOpenArrivalsAreTheLoadThatIsSaid(t *testing.T) {
 	if len(all) != openPerHour*hours || large < 2 {
 		t.Errorf("%d bulk actions with %d of a million items, want %v and at least 2", len(all), large, openPerHour*hours)
 	}
-	if last := float64(all[len(all)-1].at) / 1e9; math.Abs(last/(hours*3600)-1) > 0.02 {
+	if last := float64(all[len(all)-1].arrive) / 1e9; math.Abs(last/(hours*3600)-1) > 0.02 {
 		t.Errorf("the last one arrives after %.0f s, want about %v", last, hours*3600)
 	}
 }

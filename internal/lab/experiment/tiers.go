@@ -24,13 +24,12 @@ func tiers(Size) (lines []Line) {
 
 // shareOut lets so many tenants of each tier share a resource.
 func shareOut(tenants [sched.Tiers]int, span int64) (lines []Line) {
-	d := newDrive(sched.Options{})
-	r := d.resource(sched.ResourceConfig{Name: "r", Rate: 10_000})
+	d := newDrive(sched.Options{}, 10_000)
 	var jobs [sched.Tiers][]*job
 	for k, n := range tenants {
-		for i := range n {
-			jobs[k] = append(jobs[k], d.add(job{tenant: fmt.Sprint(k, "/", i), tier: k, r: r, items: 1e9, chunk: 100, service: 10 * ms}))
-		}
+		jobs[k] = d.many(n, func(i int) job {
+			return job{tenant: fmt.Sprint(k, "/", i), tier: k, items: 1e9, chunk: 100, service: 10 * ms}
+		})
 	}
 	d.run(span)
 	var each [sched.Tiers]float64 // per tenant
@@ -54,12 +53,11 @@ func shareOut(tenants [sched.Tiers]int, span int64) (lines []Line) {
 	}
 	what := fmt.Sprintf("%d/%d/%d/%d tenants", tenants[0], tenants[1], tenants[2], tenants[3])
 	if tenants[0] == tenants[3] {
-		lines = append(lines, Line{Target: 8, What: "tiers' shares off 6:3:2:1, " + what, Got: 100 * off, Want: 0.5, Unit: " %"})
+		lines = append(lines, atMost(8, "tiers' shares off 6:3:2:1, "+what, 100*off, 0.5, " %"))
 	}
 	return append(lines,
-		Line{Target: 8, What: "per weight, of a tenant one tier below, " + what, Got: least, Want: 0.995, AtLeast: true, Unit: "x"},
-		Line{Target: 3, What: "use, " + what, Got: 100 * d.use(r), Want: 99, AtLeast: true, Unit: " %"},
-		d.peak(what, r))
+		atLeast(8, "per weight, of a tenant one tier below, "+what, least, 0.995, "x"),
+		useLine("use, "+what, d.use()), d.peak(what))
 }
 
 // aged is E8: critical floods do not starve a crowd of low tenants, and the lane for
@@ -69,26 +67,24 @@ func aged(Size) []Line {
 	var waits []float64
 	var lines []Line
 	for _, share := range []float64{0.05, 1e-12} {
-		d := newDrive(sched.Options{AgedShare: share})
-		r := d.resource(sched.ResourceConfig{Name: "r", Rate: 10_000})
-		for i := range 10 {
-			d.add(job{tenant: fmt.Sprint("critical", i), tier: 0, r: r, items: 1e9, chunk: 100, service: 10 * ms})
-		}
-		var jobs []*job
-		for i := range low {
-			jobs = append(jobs, d.add(job{tenant: fmt.Sprint("low", i), tier: 3, r: r, items: 1e6, chunk: 100, service: 10 * ms}))
-		}
+		d := newDrive(sched.Options{AgedShare: share}, 10_000)
+		d.many(10, func(i int) job {
+			return job{tenant: fmt.Sprint("critical", i), tier: 0, items: 1e9, chunk: 100, service: 10 * ms}
+		})
+		jobs := d.many(low, func(i int) job {
+			return job{tenant: fmt.Sprint("low", i), tier: 3, items: 1e6, chunk: 100, service: 10 * ms}
+		})
 		d.run(900 * sec)
 		longest := int64(0)
 		for _, j := range jobs {
 			longest = max(longest, j.longest, d.Now()-j.last)
 		}
 		waits = append(waits, float64(longest)/1e9)
-		lines = append(lines, d.peak(fmt.Sprintf("%d low tenants, aged share %.2f", low, share), r))
+		lines = append(lines, d.peak(fmt.Sprintf("%d low tenants, aged share %.2f", low, share)))
 	}
 	bound := 120 + low*100/((1.0/7+0.05)*10_000)
 	return append([]Line{
-		{Target: 9, What: fmt.Sprintf("longest wait of %d low tenants beside critical floods", low), Got: waits[0], Want: bound, Unit: " s"},
-		{Target: 9, What: "the same, of what it is without the aged path", Got: waits[0] / waits[1], Want: 1, Unit: "x"},
+		atMost(9, fmt.Sprintf("longest wait of %d low tenants beside critical floods", low), waits[0], bound, " s"),
+		atMost(9, "the same, of what it is without the aged path", waits[0]/waits[1], 1, "x"),
 	}, lines...)
 }

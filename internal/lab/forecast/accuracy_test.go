@@ -143,7 +143,7 @@ func TestMoreWorkTakesLonger(t *testing.T) {
 }
 
 func BenchmarkForecast(b *testing.B) {
-	w, l := chain(1_000_000)
+	w, l := awards(1_000_000)
 	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 10_000_000, Steps: []string{"award.db", "send-message"}}}
 	for b.Loop() {
 		if _, err := Of(w, l); err != nil {

@@ -18,7 +18,7 @@ func left(t *testing.T, w Work, l Load) time.Duration {
 
 // Of a chain that has begun, only what each step still has to do counts.
 func TestWhatIsLeftIsAtItsSteps(t *testing.T) {
-	w, l := chain(30_000) // 500/s and 300/s
+	w, l := awards(30_000) // 500/s and 300/s
 	whole := left(t, w, l)
 	near(t, "all of it", whole, 100*time.Second, 0.05)
 	w.Standing = []int64{0, 30_000}
@@ -34,7 +34,7 @@ func TestWhatIsLeftIsAtItsSteps(t *testing.T) {
 
 // A step that all items have passed takes no time, and nothing of others is in its way.
 func TestAStepThatIsOverTakesNoTime(t *testing.T) {
-	w, l := chain(3000)
+	w, l := awards(3000)
 	w.Standing = []int64{0, 3000}
 	l.Others = []Other{{Name: "y", Tenant: "y", Items: 50_000, Steps: []string{w.Steps[0].Resource}}}
 	f := of(t, w, l)
@@ -44,7 +44,7 @@ func TestAStepThatIsOverTakesNoTime(t *testing.T) {
 }
 
 func TestItemsThatAreTriedAgainSkipAndEnd(t *testing.T) {
-	w, l := chain(60_000)
+	w, l := awards(60_000)
 	plain := of(t, w, l).P50
 	l.Resources[1].Retries = 0.1
 	near(t, "a tenth is tried again at the second step", of(t, w, l).P50, plain*10/9+7*time.Second, 0.03)
@@ -58,7 +58,7 @@ func TestItemsThatAreTriedAgainSkipAndEnd(t *testing.T) {
 
 // Items that wait for their next attempt come back when they are due, not at once.
 func TestWhatWaitsIsDueLater(t *testing.T) {
-	w, l := chain(3000)
+	w, l := awards(3000)
 	l.Resources[1].Retries = 0.01
 	w.Items, w.Standing, w.Waiting, w.Due = 400, []int64{0, 300}, []int64{0, 100}, 30*time.Second
 	near(t, "the last is due in half a minute", left(t, w, l), 30*time.Second, 0.05)
@@ -78,7 +78,7 @@ func progress() *weir.Progress {
 }
 
 func TestUnderwayTellsWhereItemsAre(t *testing.T) {
-	w, l := chain(1000)
+	w, l := awards(1000)
 	w.Steps[1].Conditional = true
 	now := time.Unix(1000, 0)
 	p := progress()

@@ -12,8 +12,8 @@ import (
 
 const ms = time.Millisecond
 
-// chain is the work of the examples: an award at 500/s, then a message at 300/s.
-func chain(items int64) (Work, Load) {
+// awards is the work of the examples: an award at 500/s, then a message at 300/s.
+func awards(items int64) (Work, Load) {
 	w := Work{
 		Name: "spring", Tenant: "growth", Items: items,
 		Steps: []Step{{Name: "award", Action: "award-reward", Resource: "award.db"}, {Name: "notify", Action: "send-message", Resource: "send-message"}},
@@ -57,7 +57,7 @@ func near(t *testing.T, what string, got, want time.Duration, share float64) {
 
 func TestALoneChainTakesAsLongAsItsSlowestRate(t *testing.T) {
 	for _, items := range cases([]int64{1_000_000, 3_000, 30_000, 100_000_000}, 2) {
-		w, l := chain(items)
+		w, l := awards(items)
 		f := of(t, w, l)
 		near(t, fmt.Sprint(items), f.P50, time.Duration(float64(items)/300*1e9)+time.Second/2, 0.05)
 		near(t, fmt.Sprint("p90 of ", items), f.P90, time.Duration(float64(items)/300*1e9)+time.Second/2, 0.15)
@@ -88,7 +88,7 @@ func TestCallsGoByThePacing(t *testing.T) {
 }
 
 func TestStepsTellCallsAndTimes(t *testing.T) {
-	w, l := chain(1_000_000)
+	w, l := awards(1_000_000)
 	l.Resources[0].Rejects, l.Resources[1].Failures = 0.1, 0.02
 	f := of(t, w, l)
 	if s := f.Steps[0]; s.Name != "award" || s.Items != 1_000_000 || s.Calls < 40_000 || s.Calls > 40_100 || s.Rate != 500 || s.Duration != 2000*time.Second {
@@ -101,7 +101,7 @@ func TestStepsTellCallsAndTimes(t *testing.T) {
 }
 
 func TestAnEqualCompetitorTakesHalf(t *testing.T) {
-	w, l := chain(300_000)
+	w, l := awards(300_000)
 	l.Others = []Other{{Name: "ba_x", Tenant: "crm", Items: 900_000, Steps: []string{"send-message"}}}
 	f := of(t, w, l)
 	near(t, "beside an equal", f.P50, 2000*time.Second, 0.05)
@@ -125,7 +125,7 @@ func TestCompetitorsTakeWhatTheyAreDue(t *testing.T) {
 		{"beside a smaller one", 1, 50_000, 1167 * time.Second},
 		{"beside a huge one", 1, 10_000_000_000, 2000 * time.Second},
 	}, 1) {
-		w, l := chain(300_000)
+		w, l := awards(300_000)
 		w.Weight = tt.weight
 		l.Others = []Other{{Name: "x", Tenant: "crm", Items: tt.items, Steps: []string{"send-message"}}}
 		near(t, tt.name, of(t, w, l).P50, tt.want, 0.05)
@@ -133,7 +133,7 @@ func TestCompetitorsTakeWhatTheyAreDue(t *testing.T) {
 }
 
 func TestManyOthersShareByTheirNumber(t *testing.T) {
-	w, l := chain(30_000)
+	w, l := awards(30_000)
 	tenants := len(cases(make([]int, 100), 30))
 	for i := range tenants - 1 {
 		l.Others = append(l.Others, Other{Name: fmt.Sprint(i), Tenant: fmt.Sprint(i), Items: 1_000_000, Steps: []string{"other", "send-message"}})
@@ -146,7 +146,7 @@ func TestManyOthersShareByTheirNumber(t *testing.T) {
 }
 
 func TestOwnBacklogComesFirstOrLast(t *testing.T) {
-	w, l := chain(3_000)
+	w, l := awards(3_000)
 	l.Others = []Other{{Name: "mine", Tenant: "growth", Items: 3_000_000, Steps: []string{"send-message"}, Priority: 90}}
 	ahead := of(t, w, l)
 	l.Others[0].Priority = -90
@@ -181,7 +181,7 @@ func TestConcurrencyWorkersAndServiceAreBottlenecks(t *testing.T) {
 }
 
 func TestNewWorkOfOthersTakesItsPart(t *testing.T) {
-	w, l := chain(300_000)
+	w, l := awards(300_000)
 	l.Resources[1].Arrivals = 100
 	f := of(t, w, l)
 	near(t, "beside 100/s of new work", f.P50, 1500*time.Second, 0.07)
@@ -191,7 +191,7 @@ func TestNewWorkOfOthersTakesItsPart(t *testing.T) {
 }
 
 func TestBacklogIsGoneAtALaterStart(t *testing.T) {
-	w, l := chain(300_000)
+	w, l := awards(300_000)
 	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 300_000, Steps: []string{"send-message"}}}
 	for _, tt := range cases([]struct{ delay, want time.Duration }{{500 * time.Second, 1500 * time.Second}, {30 * time.Minute, 1000 * time.Second}}, 1) {
 		w.Delay = tt.delay
@@ -210,7 +210,7 @@ func TestSmallWorkOfTomorrowIsForecastAsOfThen(t *testing.T) {
 		{"beside what is done by then", 300_000, 10 * time.Second},
 		{"beside what is half done by then", 2 * 300 * 36 * 3600, 20 * time.Second},
 	} {
-		w, l := chain(3_000)
+		w, l := awards(3_000)
 		w.Delay = 36 * time.Hour
 		if tt.backlog > 0 {
 			l.Others = []Other{{Name: "x", Tenant: "crm", Items: tt.backlog, Steps: []string{"send-message"}}}
@@ -228,7 +228,7 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("deadline(%d, %d, %d) = %q, want %q", tt.at, tt.p50, tt.p90, got, tt.want)
 		}
 	}
-	w, l := chain(3_000)
+	w, l := awards(3_000)
 	w.Deadline = time.Second
 	if f := of(t, w, l); f.Deadline != Missed {
 		t.Errorf("a second for ten seconds of work: %q", f.Deadline)
@@ -236,7 +236,7 @@ func TestDeadlines(t *testing.T) {
 }
 
 func TestAssumptionsAreSaid(t *testing.T) {
-	w, l := chain(200_000)
+	w, l := awards(200_000)
 	w.Steps[1].Conditional = true
 	l.Resources[0].Service = 0
 	l.Resources[1].Samples = 12
@@ -253,7 +253,7 @@ func TestAssumptionsAreSaid(t *testing.T) {
 }
 
 func TestTheSameForecastTwice(t *testing.T) {
-	w, l := chain(1_500)
+	w, l := awards(1_500)
 	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 2_000, Steps: []string{"award.db", "send-message"}, Tier: weir.TierHigh}}
 	if a, b := fmt.Sprint(of(t, w, l)), fmt.Sprint(of(t, w, l)); a != b {
 		t.Errorf("two forecasts of the same:\n%s\n%s", a, b)
@@ -302,7 +302,7 @@ func TestForecastsAreQuick(t *testing.T) {
 		}},
 	}, 2) {
 		t.Run(tt.name, func(t *testing.T) {
-			w, l := chain(1_000_000)
+			w, l := awards(1_000_000)
 			tt.change(&w, &l)
 			began := time.Now()
 			f := of(t, w, l)

@@ -8,7 +8,7 @@ import (
 
 // TestWhatNeverSucceedsHasNoEnd: where every call fails, no time is told, however large.
 func TestWhatNeverSucceedsHasNoEnd(t *testing.T) {
-	w, l := chain(1000)
+	w, l := awards(1000)
 	w.Deadline = time.Hour
 	for i := range l.Resources {
 		l.Resources[i].Failures = 1
@@ -20,7 +20,7 @@ func TestWhatNeverSucceedsHasNoEnd(t *testing.T) {
 	if said := strings.Join(f.Assumptions, " "); !strings.Contains(said, "No call of send-message has succeeded") {
 		t.Errorf("it says %s", said)
 	}
-	if w, l = chain(1000); of(t, w, l).NoEnd {
+	if w, l = awards(1000); of(t, w, l).NoEnd {
 		t.Error("what succeeds has no end")
 	}
 }

@@ -24,7 +24,7 @@ func TestARateOfItsOwnIsKeptTo(t *testing.T) {
 		{"of huge work", 100_000_000, [2]weir.Rate{20, 0}, 5_000_000 * time.Second, Bottleneck{ByRate, "award.db", "20/s"}},
 	}, 2) {
 		t.Run(tt.name, func(t *testing.T) {
-			w, l := chain(tt.items)
+			w, l := awards(tt.items)
 			w.Steps[0].Rate, w.Steps[1].Rate = tt.rates[0], tt.rates[1]
 			f := of(t, w, l)
 			near(t, tt.name, f.P50, tt.want, 0.05)
@@ -59,7 +59,7 @@ func TestOthersKeepToTheirOwnRates(t *testing.T) {
 		{"one at another step takes half here", []weir.Rate{0, 1}, shared, shared},
 	}, 2) {
 		t.Run(tt.name, func(t *testing.T) {
-			w, l := chain(300_000)
+			w, l := awards(300_000)
 			l.Others = []Other{{Name: "x", Tenant: "crm", Items: 900_000, Steps: []string{"send-message", "elsewhere"}, Rates: tt.rates}}
 			if got := of(t, w, l).P50; got < tt.lo-tt.lo/20 || got > tt.hi+tt.hi/20 {
 				t.Errorf("it is forecast to take %v, want %v to %v", got, tt.lo, tt.hi)
@@ -69,7 +69,7 @@ func TestOthersKeepToTheirOwnRates(t *testing.T) {
 }
 
 func TestManyOthersWithRatesOfTheirOwnTakeThoseTogether(t *testing.T) {
-	w, l := chain(30_000)
+	w, l := awards(30_000)
 	l.Resources[1].Service, l.Resources[1].P99 = 20*ms, 80*ms
 	for i := range 2 * mostOthers {
 		l.Others = append(l.Others, Other{Name: fmt.Sprint(i), Tenant: fmt.Sprint(i), Items: 1_000_000, Steps: []string{"send-message"}, Rates: []weir.Rate{2}})
@@ -79,7 +79,7 @@ func TestManyOthersWithRatesOfTheirOwnTakeThoseTogether(t *testing.T) {
 
 // Work that keeps to a rate of its own leaves the rest of a resource to others.
 func TestTheShareOfPacedWorkIsWhatItsRateTakes(t *testing.T) {
-	w, l := chain(60_000)
+	w, l := awards(60_000)
 	w.Steps[1].Rate = 10
 	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 90_000_000, Steps: []string{"send-message"}}}
 	f := of(t, w, l)

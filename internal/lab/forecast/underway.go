@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/chain"
 )
 
 const (
@@ -138,11 +139,5 @@ func uncalled(c *weir.StepCounts, rate weir.Rate, batch int, least int64) (skips
 	return float64(c.Skipped) / float64(looked), float64(c.LeftOut) / float64(looked)
 }
 
-// roomOf is how far the condition of a step is looked at ahead of its calls, as a
-// partition does it.
-func roomOf(rate weir.Rate, batch int) int64 {
-	if rate > 0 {
-		return max(int64(2*rate), int64(4*batch))
-	}
-	return int64(64 * batch)
-}
+// roomOf is how far the condition of a step is looked at ahead of its calls.
+func roomOf(rate weir.Rate, batch int) int64 { return chain.Room(float64(rate), batch, batch) }

@@ -33,7 +33,7 @@ func newStream(m *machine, no int) *stream {
 	m.coming++
 	return &stream{
 		BulkAction: b, m: m, no: no, rank: tier.Rank(), at: int64(b.At),
-		rng: luck(m.w.Seed, ofArrivals, no), skips: luck(m.w.Seed, ofSkips, no), waited: make([]waited, len(b.Steps)),
+		rng: chance(m.w.Seed, ofArrivals, no), skips: chance(m.w.Seed, ofSkips, no), waited: make([]waited, len(b.Steps)),
 		sent: make([]StepResult, len(b.Steps)), sizes: spreadOf(float64(b.Items), float64(b.ItemsP99)),
 	}
 }

@@ -32,8 +32,8 @@ func (s spread) median() float64 { return math.Exp(s.mu) }
 
 func (s spread) draw(rng *rand.Rand) float64 { return math.Exp(s.mu + s.sigma*rng.NormFloat64()) }
 
-// luck is a source of chance of its own for one part of the world.
-func luck(seed uint64, kind, no int) *rand.Rand {
+// chance is a source of random numbers of its own for one part of the world.
+func chance(seed uint64, kind, no int) *rand.Rand {
 	return virtual.Chance(seed, uint64(kind)<<32|uint64(no))
 }
 

@@ -8,7 +8,7 @@ import (
 
 func TestLatencyHasTheMeanAndTheP99ThatWereAskedFor(t *testing.T) {
 	for _, tt := range []struct{ mean, p99 float64 }{{50, 50}, {50, 100}, {50, 200}, {50, 500}, {12_000, 18_000}} {
-		s, rng := spreadOf(tt.mean, tt.p99), luck(7, ofDownstream, 0)
+		s, rng := spreadOf(tt.mean, tt.p99), chance(7, ofDownstream, 0)
 		const n = 200_000
 		sum, below := 0.0, 0
 		for range n {
@@ -30,7 +30,7 @@ func TestLatencyHasTheMeanAndTheP99ThatWereAskedFor(t *testing.T) {
 // load sends calls of so many items at an even rate, and counts how they end.
 func load(r Resource, from, span time.Duration, perSecond, items int) (ended map[outcome]int, longest time.Duration) {
 	r.fill()
-	d, ended := newDownstream(&r, luck(3, ofDownstream, 0)), map[outcome]int{}
+	d, ended := newDownstream(&r, chance(3, ofDownstream, 0)), map[outcome]int{}
 	gap := second / int64(perSecond)
 	for now := int64(from); now < int64(from+span); now += gap {
 		took, how, _, _ := d.call(now, items)

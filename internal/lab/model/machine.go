@@ -102,18 +102,13 @@ func (m *machine) clock() int64 { return epoch + m.Now() }
 
 // play goes from event to event until the end.
 func (m *machine) play() {
-	for {
-		m.Due()
+	next := func() int64 { return max(m.Now()+1, m.wake()) }
+	turn := func() (last bool) {
 		m.dispatch()
-		if m.over() || m.left() {
-			break
-		}
-		next := m.wake()
-		if next >= m.end {
-			m.Advance(m.end)
-			break
-		}
-		m.Advance(max(m.Now()+1, next))
+		return m.over() || m.left()
+	}
+	if !m.Play(m.end-1, next, turn) {
+		m.Advance(m.end)
 	}
 	if m.observed < m.Now() {
 		m.observe() // what is left of the last second

@@ -14,14 +14,14 @@ type node struct {
 	can   *capacity.Node
 	res   []*capacity.Resource // by resource
 	lanes []*lane              // of its partitions
-	keeps []*keeper            // of the limits that it shares with other nodes
+	keeps []*Keeper            // of the limits that it shares with other nodes
 	calls []*capacity.Party    // reused
 	stirs []*capacity.Resource // reused
 }
 
 func newNode(m *machine, no int, name string) *node {
 	n := &node{m: m, no: no, name: name, can: capacity.New(capacity.Config{
-		Slots: m.w.Nodes[no].Slots, Shared: len(m.w.Nodes) > 1, Seed: luck(m.w.Seed, ofFlow, no).Uint64(),
+		Slots: m.w.Nodes[no].Slots, Shared: len(m.w.Nodes) > 1, Seed: chance(m.w.Seed, ofFlow, no).Uint64(),
 	})}
 	for _, r := range m.resources {
 		c := n.can.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency, Pacing: weir.Pacing(r.Pacing)})

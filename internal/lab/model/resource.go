@@ -36,8 +36,8 @@ type resource struct {
 type resourceSecond struct{ started, done, failed, refused int64 }
 
 func newResource(m *machine, no int) *resource {
-	r := &resource{Resource: m.w.Resources[no], m: m, no: no, backoffs: luck(m.w.Seed, ofBackoff, no)}
-	r.down = newDownstream(&r.Resource, luck(m.w.Seed, ofDownstream, no))
+	r := &resource{Resource: m.w.Resources[no], m: m, no: no, backoffs: chance(m.w.Seed, ofBackoff, no)}
+	r.down = newDownstream(&r.Resource, chance(m.w.Seed, ofDownstream, no))
 	r.meter.Window = second
 	if r.Rate > 0 {
 		_, window := limit.PerWindow(float64(r.Rate))
@@ -80,9 +80,9 @@ func (r *resource) ending(t *task) *capacity.Ending {
 func (r *resource) usable(n *node) float64 {
 	rate := float64(r.Rate) / float64(len(r.m.nodes))
 	for _, k := range n.keeps {
-		if k.res == r && k.limit.Window > 0 {
+		if k.of == n.res[r.no] && k.Limit.Window > 0 {
 			units, _ := k.keeper.Quota()
-			rate = max(rate, float64(units)/k.limit.Window.Seconds())
+			rate = max(rate, float64(units)/k.Limit.Window.Seconds())
 		}
 	}
 	if s := n.res[r.no].State(r.m.clock()); s.Limited && (rate == 0 || s.Rate < rate) {

@@ -158,17 +158,12 @@ func (c *checker) bulkActions(w World, resources []string) {
 		_, err := weir.ParseTier(b.Tier)
 		c.must(err == nil, f+".tier", fmt.Sprintf("%q is unknown", b.Tier), "write one of critical, high, default, low")
 		c.between(f+".batch", int64(b.Batch), 1, 1000, "leave it out for 100")
-		c.must(len(b.Batches) <= len(b.Steps), f+".batches",
-			fmt.Sprintf("has %d entries for %d steps", len(b.Batches), len(b.Steps)), "list one for each step")
-		for j, n := range b.Batches {
-			c.between(fmt.Sprintf("%s.batches[%d]", f, j), int64(n), 1, 1000, "leave them out for the same everywhere")
-		}
-		c.must(len(b.Rates) <= len(b.Steps), f+".rates",
-			fmt.Sprintf("has %d entries for %d steps", len(b.Rates), len(b.Steps)), "list one for each step")
-		for j, r := range b.Rates {
-			c.must(r >= 0 && r <= 1e9, fmt.Sprintf("%s.rates[%d]", f, j), fmt.Sprintf("%v is not between 0 and 1e9", float64(r)),
-				"write it as in 500/s, or unlimited")
-		}
+		perStep(c, f+".batches", &b, b.Batches, func(field string, _, n int) {
+			c.between(field, int64(n), 1, 1000, "leave them out for the same everywhere")
+		})
+		perStep(c, f+".rates", &b, b.Rates, func(field string, _ int, r Rate) {
+			c.must(r >= 0 && r <= 1e9, field, fmt.Sprintf("%v is not between 0 and 1e9", float64(r)), "write it as in 500/s, or unlimited")
+		})
 		c.day(f+".deadline", b.Deadline)
 		c.begun(f, &b)
 		c.between(f+".priority", int64(b.Priority), -mostPriority, mostPriority, "the default is 0")
@@ -184,27 +179,30 @@ func (c *checker) bulkActions(w World, resources []string) {
 		"name one of them, or leave it out")
 }
 
+// perStep checks a list that has an entry for each step, or ends before.
+func perStep[T any](c *checker, field string, b *BulkAction, list []T, each func(field string, step int, x T)) {
+	c.must(len(list) <= len(b.Steps), field, fmt.Sprintf("has %d entries for %d steps", len(list), len(b.Steps)), "list one for each step")
+	for i, x := range list {
+		each(fmt.Sprintf("%s[%d]", field, i), i, x)
+	}
+}
+
 // begun checks which items pass steps without a call, and which have begun.
 func (c *checker) begun(field string, b *BulkAction) {
-	lists := fmt.Sprintf("has more entries than the %d steps", len(b.Steps))
-	c.must(len(b.Skips) <= len(b.Steps), field+".skips", lists, "list one for each step")
-	for j, s := range b.Skips {
-		c.share(fmt.Sprintf("%s.skips[%d]", field, j), s)
-	}
-	c.must(len(b.LeftOut) <= len(b.Steps), field+".left_out", lists, "list one for each step")
-	for j, s := range b.LeftOut {
-		c.share(fmt.Sprintf("%s.left_out[%d]", field, j), s)
-		c.must(s+at(b.Skips, j) <= 1, fmt.Sprintf("%s.left_out[%d]", field, j), "exceeds 100% together with skips", "lower one of them")
-	}
+	perStep(c, field+".skips", b, b.Skips, func(field string, _ int, s Share) { c.share(field, s) })
+	perStep(c, field+".left_out", b, b.LeftOut, func(field string, step int, s Share) {
+		c.share(field, s)
+		c.must(s+at(b.Skips, step) <= 1, field, "exceeds 100% together with skips", "lower one of them")
+	})
 	begun := int64(0)
-	c.must(len(b.Standing) <= len(b.Steps), field+".standing", lists, "list one for each step")
-	c.must(len(b.Flying) <= len(b.Steps), field+".flying", lists, "list one for each step")
-	c.must(len(b.Waiting) <= len(b.Steps), field+".waiting", lists, "list one for each step")
-	c.day(field+".due", b.Due)
-	for _, n := range slices.Concat(b.Standing, b.Flying, b.Waiting) {
-		c.between(field+".standing", n, 0, b.Items, "count items")
+	count := func(field string, _ int, n int64) {
+		c.between(field, n, 0, b.Items, "count items")
 		begun += max(n, 0)
 	}
+	perStep(c, field+".standing", b, b.Standing, count)
+	perStep(c, field+".flying", b, b.Flying, count)
+	perStep(c, field+".waiting", b, b.Waiting, count)
+	c.day(field+".due", b.Due)
 	c.must(begun <= b.Items, field+".standing",
 		fmt.Sprintf("counts %d items with those in flight or waiting, of %d", begun, b.Items), "count each item once")
 	c.must(begun == 0 || b.Arrivals == 0 && b.ItemsP99 == 0, field+".standing", "has no effect in a stream", "leave it out")

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/weirhq/weir/internal/core/capacity"
+import (
+	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/engine/stored"
+)
 
 // deliverCalls has the owners turn for which something was picked.
 func (n *node) deliverCalls() {
@@ -18,19 +21,4 @@ func (n *node) tenant(name string) capacity.TenantLimits {
 }
 
 // rows reads a partition's state.
-type rows struct {
-	w         *World
-	partition int
-}
-
-func (r rows) Get(key []byte) ([]byte, error) {
-	return r.w.mem.Get(r.w.ctx, r.partition, key)
-}
-
-func (r rows) GetMany(keys [][]byte) ([][]byte, error) {
-	return r.w.mem.GetMany(r.w.ctx, r.partition, keys)
-}
-
-func (r rows) Scan(prefix []byte, yield func(key, value []byte) error) error {
-	return r.w.mem.Scan(r.w.ctx, r.partition, prefix, yield)
-}
+func (w *World) rows(partition int) stored.Rows { return stored.At(w.ctx, w.mem, partition) }

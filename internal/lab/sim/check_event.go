@@ -104,7 +104,7 @@ func (o *owner) deliver(b *truth, n *notice) {
 
 // checkForgotten: no event is left.
 func (w *World) checkForgotten(p int) {
-	err := rows{w, p}.Scan([]byte{rowEvent}, func(key, _ []byte) error {
+	err := w.rows(p).Scan([]byte{rowEvent}, func(key, _ []byte) error {
 		w.must(false, "I20", nil, -1, "partition %d: the row of event %q is left", p, key)
 		return nil
 	})

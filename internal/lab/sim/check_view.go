@@ -68,7 +68,7 @@ func (w *World) checkEnd() {
 
 // checkReport: what a report would be made from is what was done (I5).
 func (w *World) checkReport(b *truth) {
-	from := rows{w, b.partition}
+	from := w.rows(b.partition)
 	spec, status, err := partition.ReadStatus(from, b.spec.ID)
 	w.must(err == nil, "I5", b, -1, "status: %v", err)
 	w.checkRules(b, spec)
@@ -78,7 +78,7 @@ func (w *World) checkReport(b *truth) {
 	w.checkSkipped(b, status)
 	var done, failed int64
 	for _, p := range b.places() {
-		from := rows{w, p}
+		from := w.rows(p)
 		err = partition.ReadBlocks(from, spec, func(no uint32, s *block.State) error {
 			done += int64(s.Passed[len(s.Passed)-1].Len())
 			failed += int64(s.Failed.Len())

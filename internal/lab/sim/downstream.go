@@ -63,7 +63,7 @@ func (o *owner) previous(t *partition.Task) [][]byte {
 	if !missing {
 		return prev
 	}
-	err := partition.ReadResults(rows{o.w, o.partition}, o.w.codec, t.Bulk, t.Block, func(r block.Result) error {
+	err := partition.ReadResults(o.w.rows(o.partition), o.w.codec, t.Bulk, t.Block, func(r block.Result) error {
 		for i, item := range t.Items {
 			if item == r.Item && t.Previous[i] == nil && r.Kind == block.Output && int(r.Step) == t.StepNo-1 {
 				prev[i] = r.Output

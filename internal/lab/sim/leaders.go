@@ -76,7 +76,7 @@ func (w *World) checkLanes(p int) {
 		if want == nil {
 			continue
 		}
-		got, err := partition.ReadWorkers(rows{w, p}, name)
+		got, err := partition.ReadWorkers(w.rows(p), name)
 		w.must(err == nil, "sim", nil, -1, "%v", err)
 		w.must(got != nil && *got == *want, "I19", nil, -1, "partition %d: lane %s was told %+v, and has %+v", p, name, *want, got)
 	}

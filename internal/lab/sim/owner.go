@@ -68,7 +68,7 @@ func (o *owner) load() error {
 	o.committed = last.Number
 	o.machine = partition.New(cfg, last.Number)
 	o.orders.load(w.ledger.parts[o.partition].lanes)
-	if err := o.machine.Load(w.Now(), rows{w, o.partition}); err != nil {
+	if err := o.machine.Load(w.Now(), w.rows(o.partition)); err != nil {
 		o.machine.Leave(w.Now())
 		return err
 	}

@@ -74,3 +74,20 @@ func (c *Clock) Run(until int64) {
 	}
 	c.Advance(until)
 }
+
+// Play is the loop of a world whose machines wake by themselves, beside the events: what is due
+// happens, the world takes its turn, and the time moves to what comes next. It ends when that is
+// after until or [Never], or, and then it reports true, when a turn says that it was the last.
+func (c *Clock) Play(until int64, next func() int64, turn func() (last bool)) (ended bool) {
+	for {
+		c.Due()
+		if turn() {
+			return true
+		}
+		at := next()
+		if at > until || at == Never {
+			return false
+		}
+		c.Advance(at)
+	}
+}

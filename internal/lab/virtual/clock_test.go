@@ -70,6 +70,29 @@ func TestWhatIsDueComesLateAndTimeDoesNotGoBack(t *testing.T) {
 	}
 }
 
+func TestAWorldTakesItsTurnAfterWhatIsDue(t *testing.T) {
+	c := NewClock(1)
+	var got []int64
+	wake := int64(4)
+	next := func() int64 { return min(c.Next(), wake) }
+	turn := func() bool {
+		if got = append(got, c.Now()); c.Now() == wake {
+			wake += 4
+		}
+		return false
+	}
+	c.At(6, func() { got = append(got, -6) })
+	if c.Play(9, next, turn); !slices.Equal(got, []int64{1, 4, -6, 6, 8}) || c.Now() != 8 {
+		t.Errorf("turns until 9 at %v, and it is %d; want 1, 4, 6 after its event, and 8", got, c.Now())
+	}
+	if !c.Play(Never, next, func() bool { return c.Now() == 12 || turn() }) || c.Now() != 12 {
+		t.Errorf("it is %d, want 12: that turn was the last", c.Now())
+	}
+	if wake = Never; c.Play(Never, next, turn) {
+		t.Error("with nothing left to happen it says that a turn ended it")
+	}
+}
+
 func TestStreamsOfOneSeedAreApart(t *testing.T) {
 	seen := map[uint64]string{}
 	for _, purpose := range []string{"plan", "users", "faults", "down", "node"} {

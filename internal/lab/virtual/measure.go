@@ -24,7 +24,13 @@ func (m *Meter) Add(at, amount int64) (within int64) {
 	m.Total += amount
 	m.within += amount
 	m.starts = append(m.starts, start{at, amount})
-	for m.starts[m.old].at <= at-m.Window {
+	m.Most = max(m.Most, m.Within(at))
+	return m.within
+}
+
+// Within returns how much started within the span that ends at a time.
+func (m *Meter) Within(at int64) int64 {
+	for m.old < len(m.starts) && m.starts[m.old].at <= at-m.Window {
 		m.within -= m.starts[m.old].amount
 		m.old++
 	}
@@ -32,7 +38,6 @@ func (m *Meter) Add(at, amount int64) (within int64) {
 		m.starts = m.starts[:copy(m.starts, m.starts[m.old:])]
 		m.old = 0
 	}
-	m.Most = max(m.Most, m.within)
 	return m.within
 }
 

@@ -33,6 +33,9 @@ func TestMeterSeesTheFullestSecond(t *testing.T) {
 			most, last = max(most, sum), sum
 			total += end.amount
 		}
+		if after := m.Within(at + sec); after != 0 {
+			t.Fatalf("%d within the second after the last start, want none", after)
+		}
 		if m.Most != most || m.Total != total || within != last {
 			t.Fatalf("fullest second %d, total %d, last second %d; want %d, %d, %d", m.Most, m.Total, within, most, total, last)
 		}

@@ -25,10 +25,9 @@ func TestUseIsOfTheTimeSinceTheBeginning(t *testing.T) {
 }
 
 func TestDriveTakesTheTimeOfTheWork(t *testing.T) {
-	d := newDrive(sched.Options{Slots: 2})
-	r := d.resource(sched.ResourceConfig{Name: "r"})
-	first := d.add(job{tenant: "a", r: r, items: 6, service: sec})
-	late := d.add(job{tenant: "b", r: r, items: 1, service: sec, arrive: 10 * sec})
+	d := newDrive(sched.Options{Slots: 2}, 0)
+	first := d.add(job{tenant: "a", items: 6, service: sec})
+	late := d.add(job{tenant: "b", items: 1, service: sec, arrive: 10 * sec})
 	ends := 0
 	d.onEnd = func(*job) { ends++ }
 	d.run(never / 4)

@@ -1,9 +1,12 @@
 package experiment
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestTheWorstSeedIsKept(t *testing.T) {
-	got := worst(seeds(5, 3), func(seed uint64) []Line {
+	got := overSeeds(seeds(5, 3), func(seed uint64) []Line {
 		wave := []float64{2, 3, 1}[seed-5]
 		return []Line{{What: "least is best", Got: wave, Want: 9}, {What: "most is best", Got: wave, AtLeast: true}}
 	})
@@ -15,12 +18,18 @@ func TestTheWorstSeedIsKept(t *testing.T) {
 	}
 }
 
-func TestTheMedianIsInTheMiddle(t *testing.T) {
-	all := each(seeds(5, 3), func(seed uint64) []Line {
-		return []Line{{What: "x", Got: []float64{2, 9, 1}[seed-5]}}
+func TestTheMedianIsInTheMiddleAndTheMeanOfWhatWasTaken(t *testing.T) {
+	got := overSeeds(seeds(5, 3), func(seed uint64) []Line {
+		x := []float64{2, 9, 1}[seed-5]
+		l := Line{What: "x", Got: x}
+		never := Line{What: "not taken", Got: math.NaN()}
+		if x == 9 {
+			return []Line{l.taken(byMedian), never, {What: "y", Got: math.NaN(), by: byMean}}
+		}
+		return []Line{l.taken(byMedian), never, {What: "y", Got: x, by: byMean}}
 	})
-	if got := medianOf(all, 0); got.Got != 2 || got.What != "x, median of 3" {
-		t.Errorf("median line = %v, want 2", got)
+	if len(got) != 2 || got[0].Got != 2 || got[0].What != "x, median of 3" || got[1].Got != 1.5 {
+		t.Errorf("lines = %v, want a median of 2 and a mean of 1.5", got)
 	}
 }
 
