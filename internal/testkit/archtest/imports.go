@@ -96,7 +96,7 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/testkit/fleettest", May: []string{"..."}},
 	// The core in virtual time, held against what was promised.
 	{Dir: "internal/lab/experiment/...", May: join(base, Core, []string{"internal/lab/experiment/...", "store/memstore"})},
-	{Dir: "internal/testkit/archtest", StdlibOnly: true},
+	{Dir: "internal/testkit/archtest"},
 }, coreRows(), middleRows(), surfaceRows())
 
 // surface lists the user-facing packages in the order of imports: each may use those after it.
