@@ -45,21 +45,21 @@ func TestURLsThatArePassed(t *testing.T) {
 func TestURLsThatAreRefused(t *testing.T) {
 	for _, tt := range []struct{ name, raw, code, want string }{
 		{"empty", "", CodeBadURL, "is empty"},
-		{"ftp", "ftp://example.com/x", CodeBadURL, "scheme ftp is not supported; use http or https"},
-		{"file", "file:///etc/passwd", CodeBadURL, "scheme file"},
-		{"gopher", "gopher://example.com:1/_x", CodeBadURL, "scheme gopher"},
+		{"ftp", "ftp://example.com/x", CodeBadURL, `scheme "ftp" is not supported; use http or https`},
+		{"file", "file:///etc/passwd", CodeBadURL, `scheme "file"`},
+		{"gopher", "gopher://example.com:1/_x", CodeBadURL, `scheme "gopher"`},
 		{"no scheme", "example.com/x", CodeBadURL, `scheme ""`},
-		{"scheme that forges a line", "a-b+c:x", CodeBadURL, "scheme a-b+c"},
+		{"scheme that forges a line", "a-b+c:x", CodeBadURL, `scheme "a-b+c"`},
 		{"no host", "https:///x", CodeBadURL, "has no host"},
 		{"opaque", "https:example.com", CodeBadURL, "has no host"},
 		{"port without host", "https://:443/", CodeBadURL, "has no host"},
 		{"password", "https://user:geheim@example.com/", CodeBadURL, "holds a user name or password"},
 		{"user", "https://user@example.com/", CodeBadURL, "holds a user name"},
 		{"empty user", "https://@example.com/", CodeBadURL, "holds a user name"},
-		{"port 0", "https://example.com:0/", CodeBadURL, "port 0 is not between"},
+		{"port 0", "https://example.com:0/", CodeBadURL, `port "0" is not between`},
 		{"port 22", "https://example.com:22/", CodeBadURL, "port 22 is none of 80, 443 and 1024 upwards; an operator can allow it with egress.allow"},
 		{"port 25 of an address", "https://8.8.8.8:25/", CodeBadURL, "port 25"},
-		{"port beyond the last", "https://example.com:65536/", CodeBadURL, "port 65536"},
+		{"port beyond the last", "https://example.com:65536/", CodeBadURL, `port "65536"`},
 		{"port that is not a number", "https://example.com:https/", CodeBadURL, "is not a URL"},
 		{"port left out", "https://example.com:/", CodeBadURL, `port ""`},
 		{"fragment", "https://example.com/#x", CodeBadURL, "has a fragment"},
@@ -137,7 +137,7 @@ func FuzzCheckedURLsAreStable(f *testing.F) {
 			return
 		}
 		again, err := g.CheckURL("url", u.String())
-		if len(u.String()) <= maxURL && (err != nil || again.Host != u.Host) {
+		if len(u.String()) <= 2048 && (err != nil || again.Host != u.Host) {
 			t.Errorf("CheckURL(%q) = %s, and that again = %v, %v", raw, u, again, err)
 		}
 	})
