@@ -32,9 +32,11 @@ func CheckSystem(root string, s System, patterns ...string) ([]Violation, error)
 	all, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule |
 			packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesSizes,
-		Dir:       root,
-		Env:       append(os.Environ(), "GOOS="+s.OS, "GOARCH="+s.Arch, "CGO_ENABLED=0"),
-		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) { return outline(root, fset, name, src) },
+		Dir: root,
+		Env: append(os.Environ(), "GOOS="+s.OS, "GOARCH="+s.Arch, "CGO_ENABLED=0"),
+		ParseFile: func(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+			return outline(root, fset, name, src)
+		},
 	}, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("packages for %s/%s: %w", s.OS, s.Arch, err)
