@@ -92,7 +92,7 @@ func (f *Fleet) settle() {
 	}
 }
 
-func (f *Fleet) callLog() string { return filepath.Join(f.dir, "calls.tsv") }
+func (f *Fleet) callLog() string { return filepath.Join(f.dir, "calls.log") }
 
 // dump prints the gist of every process's log.
 func (f *Fleet) dump() {
