@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -47,7 +48,7 @@ func ParseURL(raw string) (*url.URL, uint16, *weir.FieldError) {
 	}
 	port, ok := portOf(u)
 	if !ok {
-		return bad(fmt.Sprintf("port %.64q is not between 1 and 65535", u.Port()), "correct it or leave it out")
+		return bad(fmt.Sprintf("port %s is not between 1 and 65535", cmp.Or(u.Port(), `""`)), "correct it or leave it out")
 	}
 	return u, port, nil
 }
