@@ -21,7 +21,7 @@ type Dep struct {
 var (
 	anywhere = []string{"client", "weirtest", "internal/...", "cmd/...", "examples/...", "store/..."}
 	terminal = []string{"internal/cli/..."}
-	trials   = []string{"store/storetest", "weirtest", "internal/lab/sim/...", "internal/lab/bench/...", "internal/testkit/testenv"}
+	trials   = []string{"store/storetest", "weirtest", "internal/lab/sim/...", "internal/lab/bench/...", "internal/testkit/..."}
 )
 
 // Deps lists the modules that go.mod may require directly. A program that embeds weir gets all

@@ -63,8 +63,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/testkit/nodetest", May: []string{"..."}},
 	{Dir: "internal/testkit/serverkill", May: []string{"..."}},
 	{Dir: "internal/testkit/badinput", StdlibOnly: true},
-	{Dir: "internal/testkit/docstest", StdlibOnly: true},
-	{Dir: "internal/testkit/storedtest", StdlibOnly: true},
+	{Dir: "internal/testkit/docstest"},
+	{Dir: "internal/testkit/storedtest"},
 	{Dir: "cmd/weir", May: []string{"internal/cli"}},
 	// The commands in a user's own binary.
 	{Dir: "cli", May: []string{".", "internal/cli"}},
