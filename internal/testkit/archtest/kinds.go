@@ -43,6 +43,12 @@ func (e exports) open(imp string) (io.ReadCloser, error) {
 // they leave open is [Unknown].
 func Kinds(p *Package, imp string, e exports) func(ast.Expr) Kind {
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	p.typeCheck(imp, e, info)
+	return func(x ast.Expr) Kind { return kindOf(info.TypeOf(x)) }
+}
+
+// typeCheck type-checks the code of p, and fills info as far as the code has no errors.
+func (p *Package) typeCheck(imp string, e exports, info *types.Info) []*ast.File {
 	var fset *token.FileSet
 	var files []*ast.File
 	for _, f := range p.Code() {
@@ -50,9 +56,9 @@ func Kinds(p *Package, imp string, e exports) func(ast.Expr) Kind {
 	}
 	if len(files) > 0 {
 		conf := types.Config{Importer: importer.ForCompiler(fset, "gc", e.open), Error: func(error) {}}
-		_, _ = conf.Check(imp, fset, files, info) // see above
+		_, _ = conf.Check(imp, fset, files, info) // the compiler reports errors better
 	}
-	return func(x ast.Expr) Kind { return kindOf(info.TypeOf(x)) }
+	return files
 }
 
 // kindOf sees through names, pointers and type parameters.
