@@ -4,8 +4,8 @@
 //
 //	go run ./examples/cluster
 //
-// It starts a redis-server of its own on a free port, or uses the one of -redis.
-// What a node does is in node.go; the rest is the show.
+// It needs a Redis or Valkey, by default on port 6379 of this machine. A node is
+// in node.go; the rest starts three of them and gives them work.
 package main
 
 import (
@@ -16,7 +16,9 @@ import (
 	"iter"
 	"log"
 	"os"
+	"os/exec"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -24,7 +26,7 @@ import (
 )
 
 func main() {
-	redis := flag.String("redis", "", "host:port of a Redis or Valkey to use; empty: start redis-server")
+	redis := flag.String("redis", "127.0.0.1:6379", "host:port of a Redis or Valkey")
 	items := flag.Int("items", 150_000, "items of the large bulk action")
 	name := flag.String("node", "", "run as this node, for the command itself")
 	flag.Parse()
@@ -41,22 +43,21 @@ func main() {
 
 // show starts the nodes, gives them work, and kills one of them.
 func show(ctx context.Context, redis string, items int, out io.Writer) error {
-	if redis == "" {
-		server, err := startRedis(ctx)
-		if err != nil {
-			return err
-		}
-		defer server.stop()
-		redis = server.address
-		fmt.Fprintln(out, "started redis-server on", redis)
+	self, err := os.Executable()
+	if err != nil {
+		return err
 	}
-	var nodes []*process
-	for i := range 3 {
-		n, err := startNode(ctx, fmt.Sprint("node ", i+1), redis, out)
-		if err != nil {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var nodes []*exec.Cmd
+	for i := range 3 { // this same program, as a node
+		n := exec.CommandContext(ctx, self, "-node", fmt.Sprint("node ", i+1), "-redis", redis)
+		n.Stdout, n.Stderr = out, os.Stderr
+		n.Cancel = func() error { return n.Process.Signal(syscall.SIGTERM) } // it hands over before it ends
+		if err := n.Start(); err != nil {
 			return err
 		}
-		defer n.stop()
+		defer func() { stop(); _ = n.Wait() }() // a killed process always ends with an error
 		nodes = append(nodes, n)
 	}
 	// A server that has just started may have forgotten who uses how much of a
@@ -75,11 +76,11 @@ func show(ctx context.Context, redis string, items int, out io.Writer) error {
 	if err := eng.Handle(send); err != nil {
 		return err
 	}
-	return work(ctx, eng, send, items, nodes[1], out)
+	return work(ctx, eng, send, items, nodes[1].Process, out)
 }
 
 // work submits a large and a small bulk action, kills a node, and waits for both.
-func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string], items int, victim *process, out io.Writer) error {
+func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string], items int, second *os.Process, out io.Writer) error {
 	began := time.Now()
 	large, err := engine.Submit(ctx, eng, send, users(items), weir.Spec{Name: "newsletter", Tenant: "large"})
 	if err != nil {
@@ -98,8 +99,10 @@ func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string
 	}
 	fmt.Fprintf(out, "300 items of a small tenant were done after %v, beside the large one\n", time.Since(began).Round(time.Millisecond))
 
-	victim.kill()
-	fmt.Fprintf(out, "%s was killed (kill -9); its partitions go to the others when its lease is over\n", victim.name)
+	if err := second.Kill(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "node 2 was killed (kill -9); its partitions go to the others when its lease is over")
 	report, err := large.Wait(ctx)
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/weirhq/weir/internal/testkit/testenv"
 )
 
 // TestMain lets the test binary be the nodes that the show starts.
@@ -19,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// transcript is what all processes have said.
+// transcript collects the output of all processes.
 type transcript struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -33,7 +35,7 @@ func (t *transcript) Write(p []byte) (int, error) {
 
 func TestThreeNodesFinishAlthoughOneIsKilled(t *testing.T) {
 	var out transcript
-	if err := show(t.Context(), "", 60_000, &out); err != nil {
+	if err := show(t.Context(), testenv.Redis(t).Addr, 60_000, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.text.String())
 	}
 	for _, want := range []string{

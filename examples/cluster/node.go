@@ -18,7 +18,7 @@ import (
 // User is whom a message goes to.
 type User struct{ Email string }
 
-// message sends at most 10,000 messages a second, by all nodes together.
+// message sends at most 10,000 messages a second from all nodes together.
 func message(sent *atomic.Int64) weir.Action[User, string] {
 	return weir.Action[User, string]{
 		Name: "message", BatchSize: 100,

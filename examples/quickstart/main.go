@@ -1,11 +1,10 @@
-// Command quickstart is the example of the README: a typed action over 1,000 items.
+// Command quickstart is the example of the README: a typed action over 1,000 users.
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log"
 
 	"github.com/weirhq/weir"
@@ -26,44 +25,43 @@ var greet = weir.Action[User, string]{
 	},
 }
 
-func main() {
-	ctx, stop := context.WithCancel(context.Background())
+func run(ctx context.Context, users []weir.Item[User]) (err error) {
 	store, err := pebblestore.Open("quickstart.weir", pebblestore.Options{})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
+	defer func() { err = errors.Join(err, store.Close()) }()
 	eng, err := engine.Open(ctx, store, engine.Options{})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	if err := eng.Handle(greet); err != nil {
-		log.Fatal(err)
+		return err
 	}
+	working, stop := context.WithCancel(ctx)
 	ended := make(chan error)
-	go func() { ended <- eng.Run(ctx) }()
+	go func() { ended <- eng.Run(working) }()
+	defer func() { stop(); err = errors.Join(err, <-ended) }() // it hands over before its store is closed
 
-	bulk, err := engine.Submit(ctx, eng, greet, users(1000), weir.Spec{})
+	bulk, err := engine.Submit(ctx, eng, greet, engine.Items(users), weir.Spec{}) // or any iterator: a file, a query
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	report, err := bulk.Wait(ctx)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	fmt.Println("done", report.Counts.Done, "failed", report.Counts.Failed)
-
-	stop() // let the engine hand over before its store is closed
-	if err := errors.Join(<-ended, store.Close()); err != nil {
-		log.Fatal(err)
-	}
+	return nil
 }
 
-func users(n int) iter.Seq2[weir.Item[User], error] { // any iterator will do: a file, a query
-	return func(yield func(weir.Item[User], error) bool) {
-		for i := range n {
-			if id := fmt.Sprint("user-", i); !yield(weir.Item[User]{ID: id, Value: User{id + "@example.com"}}, nil) {
-				return
-			}
-		}
+func main() {
+	var users []weir.Item[User]
+	for i := range 1000 {
+		id := fmt.Sprint("user-", i)
+		users = append(users, weir.Item[User]{ID: id, Value: User{id + "@example.com"}})
+	}
+	if err := run(context.Background(), users); err != nil {
+		log.Fatal(err)
 	}
 }

@@ -29,10 +29,10 @@ func Example() {
 
 func TestReadmeShowsThisProgram(t *testing.T) {
 	source := read(t, "main.go")
-	from, until := strings.Index(source, "var greet"), strings.Index(source, "func users(")
+	from, until := strings.Index(source, "var greet"), strings.Index(source, "func main(")
 	readme := read(t, "../../README.md")
 	if !strings.Contains(readme, strings.TrimSpace(source[from:until])) {
-		t.Error("the Go example in README.md is not the one in examples/quickstart/main.go, from var greet to the end of main")
+		t.Error("the Go example in README.md is not the one in examples/quickstart/main.go, from var greet to the end of run")
 	}
 }
 

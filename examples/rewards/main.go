@@ -48,25 +48,34 @@ var rewards = weir.Then(weir.Start(award), notify, func(u weir.Item[user], r rew
 	return message{To: u.Value.Email, Text: "You got reward " + r.RewardID}
 })
 
-// run does the whole job; input has the columns user_id, amount, country and email.
-func run(ctx context.Context, input io.Reader, s *pebblestore.Store) (*engine.Report, error) {
-	e, err := engine.Open(ctx, s, engine.Options{})
-	if err == nil {
-		err = e.Handle(rewards)
-	}
+// run opens the store in dir, rewards the users of the input, and writes the report into out. The input has the
+// columns user_id, amount, country and email.
+func run(ctx context.Context, input io.Reader, dir, out string) (report *engine.Report, err error) {
+	s, err := pebblestore.Open(dir, pebblestore.Options{})
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	e, err := engine.Open(ctx, s, engine.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Handle(rewards); err != nil {
+		return nil, err
+	}
 	working, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
+	ended := make(chan error)
 	go func() { ended <- e.Run(working) }()
-	defer func() { stop(); <-ended }()
+	defer func() { stop(); err = errors.Join(err, <-ended) }()
 	spec := weir.Spec{Duplicates: weir.KeepFirst, IdempotencyKey: "spring"} // a second start finds the first
 	ba, err := engine.Submit(ctx, e, rewards, users(csv.NewReader(input)), spec)
 	if err != nil {
 		return nil, err
 	}
-	return ba.Wait(ctx)
+	if report, err = ba.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return report, report.WriteDir(ctx, out)
 }
 
 // users yields the rows below the header as items.
@@ -85,22 +94,9 @@ func users(rows *csv.Reader) iter.Seq2[weir.Item[user], error] {
 }
 
 func main() {
-	report, err := start(context.Background(), os.Stdin, "rewards.weir", "out")
+	report, err := run(context.Background(), os.Stdin, "rewards.weir", "out")
 	if err != nil {
 		log.Fatal(err)
 	}
 	log.Println(report.Counts.Done, "items done, see out/report.json")
-}
-
-// start opens the store in dir, does the job, and writes the report into out.
-func start(ctx context.Context, input io.Reader, dir, out string) (report *engine.Report, err error) {
-	s, err := pebblestore.Open(dir, pebblestore.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if report, err = run(ctx, input, s); err != nil {
-		return nil, err
-	}
-	return report, report.WriteDir(ctx, out)
 }

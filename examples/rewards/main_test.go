@@ -13,7 +13,7 @@ import (
 // done runs the program over a store in dir, and writes its report into out.
 func done(t *testing.T, dir, out string, input io.Reader) *engine.Report {
 	t.Helper()
-	r, err := start(t.Context(), input, dir, out)
+	r, err := run(t.Context(), input, dir, out)
 	if err != nil {
 		t.Fatal(err)
 	}

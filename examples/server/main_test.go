@@ -2,33 +2,23 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
-	"net/http/httptest"
+	"io"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/weirhq/weir/weirtest"
 )
 
-func TestTheActionKeepsTheContract(t *testing.T) {
-	secret := newSecret()
-	h, err := newWallet(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	defer s.Close()
-	weirtest.HTTPCheck{URL: s.URL + "/award", Item: json.RawMessage(`{"user_id":"u1"}`), Secret: secret}.Run(t)
-}
-
-// TestTheCampaignRunsOnARealServer starts weir serve as a process of its own.
+// TestTheCampaignRunsOnARealServer starts weir serve and the action as processes of their own.
 func TestTheCampaignRunsOnARealServer(t *testing.T) {
-	server := startServer(t)
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	server := start(t, "../../cmd/weir", regexp.MustCompile(`"msg":"serving".*"url":"([^"]+)"`),
+		"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--egress-allow", "loopback", "--log-format", "json")
+	action := start(t, "../webhook", regexp.MustCompile(`(http://\S+/award)`), "-listen", "127.0.0.1:0", "-secret", secret)
 	var out strings.Builder
-	if err := run(t.Context(), server, "127.0.0.1:0", 2000, false, &out); err != nil {
+	if err := run(t.Context(), server, action, secret, 2000, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
@@ -42,47 +32,34 @@ func TestTheCampaignRunsOnARealServer(t *testing.T) {
 	}
 }
 
-// startServer builds and starts a server on a free port, and stops it at the end.
-func startServer(t *testing.T) (url string) {
+// start builds a program and runs it until the test ends. It returns the URL that the program prints, which is the
+// first group of the pattern.
+func start(t *testing.T, dir string, url *regexp.Regexp, args ...string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "weir")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/weir").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	program := filepath.Join(t.TempDir(), "program")
+	if out, err := exec.Command("go", "build", "-o", program, dir).CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v\n%s", dir, err, out)
 	}
-	cmd := exec.Command(program, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--egress-allow", "loopback", "--log-format", "json")
-	log, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, out := io.Pipe()
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := <-ended; err != nil {
-			t.Errorf("weir serve: %v", err)
+		if err := cmd.Wait(); err != nil && cmd.ProcessState.Exited() { // a program without a handler does not exit, but is killed
+			t.Errorf("%s: %v", dir, err)
 		}
+		_ = out.Close()
 	})
-	urls := make(chan string, 1)
-	go func() {
-		read(bufio.NewScanner(log), urls)
-		ended <- cmd.Wait()
-	}()
-	url, ok := <-urls
-	if !ok {
-		t.Fatal("weir serve did not say where it listens")
-	}
-	return url
-}
-
-// read passes on the address from the log of a server, and reads the log to its end.
-func read(lines *bufio.Scanner, urls chan<- string) {
-	defer close(urls)
+	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		var line struct{ Msg, URL string }
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
-			urls <- line.URL
+		if found := url.FindStringSubmatch(lines.Text()); found != nil {
+			go func() { _, _ = io.Copy(io.Discard, in) }()
+			return found[1]
 		}
 	}
+	t.Fatalf("%s did not say where it listens", dir)
+	return ""
 }

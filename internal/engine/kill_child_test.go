@@ -176,5 +176,5 @@ func killItems(n int) iter.Seq2[weir.Item[recorder.Data], error] {
 	}
 }
 
-func logFile(dir string) string   { return dir + "/calls.tsv" }
+func logFile(dir string) string   { return dir + "/calls.log" }
 func reportDir(dir string) string { return dir + "/report" }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"code.dny.dev/ssrf"
 )
@@ -45,12 +46,7 @@ func (r rules) refuse(to netip.AddrPort) string {
 }
 
 func (r rules) listed(addr netip.Addr, port uint16) bool {
-	for _, a := range r.allow {
-		if a.covers(addr, port) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.allow, func(a Rule) bool { return a.covers(addr, port) })
 }
 
 // special describes an address that is not public, or of this machine; it is empty otherwise.

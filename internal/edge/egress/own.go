@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -36,35 +37,13 @@ func interfaceAddresses() (all []netip.Addr) {
 }
 
 // has reports whether an address is one of the machine.
-func (s Self) has(addr netip.Addr) bool {
-	for _, own := range s.Addresses() {
-		if own == addr {
-			return true
-		}
-	}
-	return false
-}
+func (s Self) has(addr netip.Addr) bool { return slices.Contains(s.Addresses(), addr) }
 
 // is reports whether a host name is one of the machine.
-func (s Self) is(name string) bool {
-	name = strings.TrimSuffix(name, ".")
-	for _, own := range s.Names() {
-		if own == name {
-			return true
-		}
-	}
-	return false
-}
+func (s Self) is(name string) bool { return slices.Contains(s.Names(), strings.TrimSuffix(name, ".")) }
 
 // opensSelf reports whether the operator has opened any address of this machine on a port.
 func (r rules) opensSelf(port uint16) bool {
-	if r.listed(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port) || r.listed(netip.IPv6Loopback(), port) {
-		return true
-	}
-	for _, own := range r.self.Addresses() {
-		if r.listed(own, port) {
-			return true
-		}
-	}
-	return false
+	own := append(r.self.Addresses(), netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback())
+	return slices.ContainsFunc(own, func(addr netip.Addr) bool { return r.listed(addr, port) })
 }

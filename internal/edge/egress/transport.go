@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // Bounds on the answers of peers.
@@ -17,8 +18,6 @@ const (
 	MaxAnswer = 8 << 20
 	// AnswerTimeout is the default timeout of a whole exchange.
 	AnswerTimeout = 30 * time.Second
-	// maxHeader is the largest header of an answer, in bytes.
-	maxHeader = 64 << 10
 )
 
 // TLSOptions holds the trusted authorities and our certificate. The zero value trusts the
@@ -69,21 +68,12 @@ func (o TLSOptions) Config() *tls.Config {
 	return c
 }
 
-// Transport returns a transport for guarded HTTP connections. It ignores proxies of the
-// environment and never decompresses an answer. It keeps idle connections: the caller shares it
-// between calls and closes the idle ones in the end.
+// Transport returns an [execute.NewTransport] for guarded HTTP connections. It keeps idle
+// connections: the caller shares it between calls and closes the idle ones in the end.
 func (g *Guard) Transport(o TLSOptions) *http.Transport {
-	return &http.Transport{
-		DialContext:            g.DialContext,
-		TLSClientConfig:        o.Config(),
-		TLSHandshakeTimeout:    5 * time.Second,
-		ForceAttemptHTTP2:      true,
-		DisableCompression:     true,
-		MaxIdleConns:           1024,
-		MaxIdleConnsPerHost:    256,
-		IdleConnTimeout:        4 * time.Second, // before most servers close them,
-		MaxResponseHeaderBytes: maxHeader,
-	}
+	t := execute.NewTransport()
+	t.DialContext, t.TLSClientConfig = g.DialContext, o.Config()
+	return t
 }
 
 // Client returns [ClientOver] the guard's own transport.

@@ -6,10 +6,12 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // The codes of refused URLs.
@@ -17,9 +19,6 @@ const (
 	CodeBadURL     = "bad_url"
 	CodeNotAllowed = "address_not_allowed"
 )
-
-// maxURL is the longest URL, in bytes.
-const maxURL = 2048
 
 // Texts that several refusals share.
 const (
@@ -31,7 +30,7 @@ const (
 // name. It returns names in their ASCII form. Errors are a *[weir.FieldError] and do not repeat
 // the URL, which may hold a password.
 func (g *Guard) CheckURL(field, raw string) (*url.URL, error) {
-	u, port, bad := parseURL(raw)
+	u, port, bad := execute.ParseURL(raw)
 	if bad == nil {
 		bad = g.checkHost(u, port)
 	}
@@ -48,45 +47,6 @@ func badURL(problem, fix string) *weir.FieldError {
 
 func notAllowed(problem string) *weir.FieldError {
 	return &weir.FieldError{Code: CodeNotAllowed, Problem: problem, Fix: operator}
-}
-
-// parseURL checks the form of a URL and returns its port.
-func parseURL(raw string) (*url.URL, uint16, *weir.FieldError) {
-	if len(raw) > maxURL {
-		return nil, 0, badURL(fmt.Sprintf("has %d bytes", len(raw)), fmt.Sprintf("at most %d are allowed", maxURL))
-	}
-	u, err := url.Parse(raw)
-	switch {
-	case raw == "":
-		return nil, 0, badURL("is empty", example)
-	case err != nil:
-		return nil, 0, badURL("is not a URL", example)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, 0, badURL(fmt.Sprintf("scheme %s is not supported", quote(u.Scheme)), "use http or https")
-	case u.User != nil:
-		return nil, 0, badURL("holds a user name or password", "send them as a header")
-	case strings.Contains(raw, "#"):
-		return nil, 0, badURL("has a fragment", "remove # and what follows")
-	case u.Hostname() == "":
-		return nil, 0, badURL("has no host", example)
-	}
-	port, bad := portOf(u)
-	return u, port, bad
-}
-
-func portOf(u *url.URL) (uint16, *weir.FieldError) {
-	text := u.Port()
-	switch {
-	case text != "" || strings.HasSuffix(u.Host, ":"):
-		n, err := strconv.ParseUint(text, 10, 16)
-		if err != nil || n == 0 {
-			return 0, badURL(fmt.Sprintf("port %s is not between 1 and 65535", quote(text)), "correct it or leave it out")
-		}
-		return uint16(n), nil
-	case u.Scheme == "http":
-		return 80, nil
-	}
-	return 443, nil
 }
 
 // checkHost checks the host and writes its ASCII form into u.
@@ -162,8 +122,9 @@ func badPort(port uint16) *weir.FieldError {
 // allowed, so that users hear of it at once. A name that cannot be resolved now passes; each
 // connect checks again anyway.
 func (g *Guard) CheckName(ctx context.Context, field string, u *url.URL) error {
-	port, bad := portOf(u)
+	_, port, bad := execute.ParseURL(u.String())
 	if bad != nil {
+		bad.Field = field
 		return bad
 	}
 	addrs, err := g.resolver.LookupNetIP(ctx, "ip", u.Hostname())
@@ -186,12 +147,7 @@ func (g *Guard) CheckName(ctx context.Context, field string, u *url.URL) error {
 
 // opensPort reports whether any address may be open on a port.
 func (r rules) opensPort(port uint16) bool {
-	for _, a := range r.allow {
-		if a.coversPort(port) {
-			return true
-		}
-	}
-	return usualPort(port)
+	return usualPort(port) || slices.ContainsFunc(r.allow, func(a Rule) bool { return a.coversPort(port) })
 }
 
 // quote escapes a part of a URL so that it cannot forge output on a terminal. Plain names are

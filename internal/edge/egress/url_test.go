@@ -45,11 +45,11 @@ func TestURLsThatArePassed(t *testing.T) {
 func TestURLsThatAreRefused(t *testing.T) {
 	for _, tt := range []struct{ name, raw, code, want string }{
 		{"empty", "", CodeBadURL, "is empty"},
-		{"ftp", "ftp://example.com/x", CodeBadURL, "scheme ftp is not supported; use http or https"},
-		{"file", "file:///etc/passwd", CodeBadURL, "scheme file"},
-		{"gopher", "gopher://example.com:1/_x", CodeBadURL, "scheme gopher"},
+		{"ftp", "ftp://example.com/x", CodeBadURL, `scheme "ftp" is not supported; use http or https`},
+		{"file", "file:///etc/passwd", CodeBadURL, `scheme "file"`},
+		{"gopher", "gopher://example.com:1/_x", CodeBadURL, `scheme "gopher"`},
 		{"no scheme", "example.com/x", CodeBadURL, `scheme ""`},
-		{"scheme that forges a line", "a-b+c:x", CodeBadURL, "scheme a-b+c"},
+		{"scheme that forges a line", "a-b+c:x", CodeBadURL, `scheme "a-b+c"`},
 		{"no host", "https:///x", CodeBadURL, "has no host"},
 		{"opaque", "https:example.com", CodeBadURL, "has no host"},
 		{"port without host", "https://:443/", CodeBadURL, "has no host"},
@@ -137,7 +137,7 @@ func FuzzCheckedURLsAreStable(f *testing.F) {
 			return
 		}
 		again, err := g.CheckURL("url", u.String())
-		if len(u.String()) <= maxURL && (err != nil || again.Host != u.Host) {
+		if len(u.String()) <= 2048 && (err != nil || again.Host != u.Host) {
 			t.Errorf("CheckURL(%q) = %s, and that again = %v, %v", raw, u, again, err)
 		}
 	})

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,39 +21,47 @@ var ownHeaders = []string{
 	HeaderID, HeaderTimestamp, HeaderSignature,
 }
 
-// parseURL checks that a call may go to a URL. Errors do not repeat the URL, which may hold a
-// password or a token.
-func parseURL(raw string) (*url.URL, error) {
-	bad := func(problem, fix string) (*url.URL, error) {
-		return nil, &weir.FieldError{Code: "bad_url", Field: "url", Problem: problem, Fix: fix}
+// ParseURL checks the form of a URL that a call may go to, and returns its port as well. Errors have the code
+// bad_url and do not repeat the URL, which may hold a password or a token.
+func ParseURL(raw string) (*url.URL, uint16, *weir.FieldError) {
+	bad := func(problem, fix string) (*url.URL, uint16, *weir.FieldError) {
+		return nil, 0, &weir.FieldError{Code: "bad_url", Field: "url", Problem: problem, Fix: fix}
 	}
 	const example = "write it as in https://push.example.com/batch"
-	if raw == "" {
-		return bad("is empty", example)
-	}
 	if len(raw) > maxURL {
 		return bad(fmt.Sprintf("has %d bytes", len(raw)), fmt.Sprintf("at most %d are allowed", maxURL))
 	}
 	u, err := url.Parse(raw)
-	if err != nil {
-		return bad("is not a URL", example)
-	}
 	switch {
+	case raw == "":
+		return bad("is empty", example)
+	case err != nil:
+		return bad("is not a URL", example)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return bad(fmt.Sprintf("scheme %q is not supported", u.Scheme), "use http or https")
-	case u.Hostname() == "":
-		return bad("has no host", example)
+		return bad(fmt.Sprintf("scheme %+.64q is not supported", u.Scheme), "use http or https")
 	case u.User != nil:
 		return bad("holds a user name or password", "send them as a header")
-	case u.Fragment != "" || strings.Contains(raw, "#"):
+	case strings.Contains(raw, "#"):
 		return bad("has a fragment", "remove # and what follows")
+	case u.Hostname() == "":
+		return bad("has no host", example)
 	}
-	if p := u.Port(); p != "" {
-		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
-			return bad(fmt.Sprintf("port %q is not between 1 and 65535", p), "correct it or leave it out")
-		}
+	port, ok := portOf(u)
+	if !ok {
+		return bad(fmt.Sprintf("port %s is not between 1 and 65535", cmp.Or(u.Port(), `""`)), "correct it or leave it out")
 	}
-	return u, nil
+	return u, port, nil
+}
+
+func portOf(u *url.URL) (port uint16, ok bool) {
+	switch {
+	case u.Port() != "" || strings.HasSuffix(u.Host, ":"):
+		n, err := strconv.ParseUint(u.Port(), 10, 16)
+		return uint16(n), err == nil && n > 0
+	case u.Scheme == "http":
+		return 80, true
+	}
+	return 443, true
 }
 
 // header returns the headers of every call of an endpoint.

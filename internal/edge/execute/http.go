@@ -59,9 +59,9 @@ func HTTP(step weir.Step, o HTTPOptions) (weir.Handler, error) {
 			Problem: "step " + step.Name + " has no endpoint", Fix: "give its action a URL",
 		}
 	}
-	u, err := parseURL(step.Endpoint.URL)
-	if err != nil {
-		return nil, err
+	u, _, bad := ParseURL(step.Endpoint.URL)
+	if bad != nil {
+		return nil, bad
 	}
 	head, err := header(step.Endpoint.Header)
 	if err != nil {

@@ -24,37 +24,28 @@ const (
 // is a [*weir.InputError] with fields such as "postgres.key".
 func (s *Spec) Check() error {
 	in := &weir.InputError{}
-	if n := s.sources(); n != 1 {
-		problem := "there is none"
-		if n > 1 {
-			problem = fmt.Sprintf("there are %d", n)
-		}
-		in.Add("bad_source", "source", problem, "set exactly one of segment, postgres, object and kafka")
-	}
 	s.checkCommon(in)
+	n := 0
 	if s.Segment != nil {
+		n++
 		s.Segment.check(in)
 	}
 	if s.Postgres != nil {
+		n++
 		s.Postgres.check(in)
 	}
 	if s.Object != nil {
+		n++
 		s.Object.check(in)
 	}
 	if s.Kafka != nil {
+		n++
 		s.Kafka.check(in, s.ID)
 	}
-	return in.OrNil()
-}
-
-func (s *Spec) sources() int {
-	n := 0
-	for _, is := range []bool{s.Segment != nil, s.Postgres != nil, s.Object != nil, s.Kafka != nil} {
-		if is {
-			n++
-		}
+	if n != 1 {
+		in.Add("bad_source", "source", fmt.Sprintf("%d sources are set", n), "set exactly one of segment, postgres, object and kafka")
 	}
-	return n
+	return in.OrNil()
 }
 
 func (s *Spec) checkCommon(in *weir.InputError) {

@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // Kind is the type of server that a connection leads to.
@@ -119,17 +119,15 @@ func (w World) client(c Connection) (*http.Client, error) {
 	return &client, nil
 }
 
-// transport returns a transport of the feed's own. Answers are passed on unchanged, compressed
-// or not.
+// transport returns a transport of the feed's own.
 func (w World) transport(c Connection) (*http.Transport, error) {
 	conf, err := c.tls("")
 	if err != nil {
 		return nil, err
 	}
-	return &http.Transport{
-		DialContext: w.Dial, TLSClientConfig: conf, ForceAttemptHTTP2: true, DisableCompression: true,
-		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
-	}, nil
+	t := execute.NewTransport()
+	t.DialContext, t.TLSClientConfig = w.Dial, conf
+	return t, nil
 }
 
 // dialTLS opens a connection and, unless c is plain, a TLS session in it.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/edge/execute"
 )
 
 // Codes of a [PermanentError], besides those of package source for a row of an object.
@@ -24,7 +24,7 @@ const (
 	CodeChanged      = "source_changed"  // the object is not the one that reading started with
 	CodeRemoved      = "records_removed" // the topic lost records before they were read
 	CodeBadItem      = "bad_item"        // not one JSON object
-	CodeBadEncoding  = "bad_encoding"    // not UTF-8
+	CodeBadEncoding  = "bad_encoding"    // not UTF-8, or an id with a zero byte
 	CodeDuplicateKey = "duplicate_key"   // a JSON object has a member twice
 	CodeMissingID    = "missing_id"
 	CodeBadID        = "bad_id"
@@ -112,14 +112,8 @@ func known(err error) bool {
 // maxWait bounds the wait that a server may ask for.
 const maxWait = time.Hour
 
-// retryAfter reads the header of that name: seconds or a date.
+// retryAfter reads the header of that name, 0 if it gives no time.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	text := strings.TrimSpace(h.Get("Retry-After"))
-	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-		return min(max(0, time.Duration(n)*time.Second), maxWait)
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return min(max(0, at.Sub(now)), maxWait)
-	}
-	return 0
+	wait, _ := execute.ParseWait(h.Get("Retry-After"), now)
+	return min(wait, maxWait)
 }

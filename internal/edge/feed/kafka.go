@@ -205,14 +205,10 @@ func (f *kafka) assign(to kafkaPart) {
 
 func (f *kafka) item(r *kgo.Record) (weir.RawItem, *PermanentError) {
 	doc := bytes.Clone(r.Value)
-	if !f.spec.Kafka.IDFromKey {
-		return item(doc, f.spec.ID)
+	if f.spec.Kafka.IDFromKey {
+		return itemOf(string(r.Key), doc, "key")
 	}
-	it := weir.RawItem{ID: string(r.Key), Value: doc}
-	if bad := checkID(it.ID, "key"); bad != nil {
-		return it, bad
-	}
-	return it, checkDocument(doc)
+	return item(doc, f.spec.ID)
 }
 
 // bounds returns the present start and end of each partition.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -118,7 +117,6 @@ func (s *objectStream) get(f *object) error {
 func (f *object) options(at objectPlace) source.Options {
 	o := source.Options{
 		Format: f.spec.Object.Format, Encoding: f.spec.Object.Encoding, IDColumn: f.spec.ID, Columns: f.spec.Object.Columns,
-		MaxItem: weir.MaxItemBytes, MaxID: weir.MaxIDBytes,
 	}
 	for _, d := range f.spec.Object.Delimiter {
 		o.Delimiter = d
@@ -194,13 +192,6 @@ func (s *objectStream) item() (line int, err error) {
 		}
 		if s.marks.zero {
 			return 0, permanent(source.CodeNotText, "there are zero bytes in the text", "save it as UTF-8", nil)
-		}
-		if bad := checkID(it.ID, s.at.ID); bad != nil {
-			if s.passes(bad) {
-				continue
-			}
-			bad.Where = fmt.Sprintf("line %d", it.Line+s.shift)
-			return 0, bad
 		}
 		s.ahead = &weir.RawItem{ID: it.ID, Value: bytes.Clone(it.Data)}
 		return it.Line, nil

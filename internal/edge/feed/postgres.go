@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -189,7 +190,7 @@ func (f *postgres) rows(ctx context.Context, at postgresPlace) (Page, error) {
 			rank = r
 		}
 		key := string(row[colKey])
-		it, bad := f.item(row)
+		it, bad := itemOf(string(row[colID]), bytes.Clone(row[colDocument]), f.spec.ID)
 		if bad != nil && f.spec.SkipBad {
 			p.Bad++
 			at.Key = &key
@@ -217,12 +218,4 @@ func (f *postgres) rows(ctx context.Context, at postgresPlace) (Page, error) {
 	at.Done = !full && read < int64(f.spec.PageSize)
 	p.Next, p.Last = encode(KindPostgres, at), at.Done
 	return p, nil
-}
-
-func (f *postgres) item(row [][]byte) (weir.RawItem, *PermanentError) {
-	it := weir.RawItem{ID: string(row[colID]), Value: append([]byte(nil), row[colDocument]...)}
-	if bad := checkID(it.ID, f.spec.ID); bad != nil {
-		return it, bad
-	}
-	return it, checkDocument(it.Value)
 }

@@ -167,7 +167,7 @@ func TestRefusalsOfASegment(t *testing.T) {
 				isTransient(t, err, tt.wait)
 				return
 			}
-			isPermanent(t, err, tt.code, strconv.Itoa(tt.status), "because [31m of reasons")
+			isPermanent(t, err, tt.code, strconv.Itoa(tt.status), `because\x1b[31m of reasons`)
 		})
 	}
 }
@@ -194,7 +194,7 @@ func TestHostileAnswersOfASegmentArePermanent(t *testing.T) {
 		{"a blank id", "application/json", `[{"id":" "}]`, feed.CodeMissingID, `"id"`},
 		{"an id that is a list", "application/json", `[{"id":[1]}]`, feed.CodeBadID, "item 1"},
 		{"an id with a fraction", "application/json", `[{"id":1.5}]`, feed.CodeBadID, "1.5"},
-		{"an id with a zero byte", "application/json", `[{"id":"a\u0000"}]`, feed.CodeBadID, "item 1"},
+		{"an id with a zero byte", "application/json", `[{"id":"a\u0000"}]`, feed.CodeBadEncoding, "item 1"},
 		{"a long id", "application/json", `[{"id":"` + strings.Repeat("i", 257) + `"}]`, feed.CodeIDTooLong, "257"},
 		{"a huge item", "application/json", `[{"id":"a","x":"` + strings.Repeat("i", 256<<10) + `"}]`, feed.CodeItemTooLarge, "item 1"},
 		{"text that is not UTF-8", "application/x-ndjson", "{\"id\":\"a\xff\"}", feed.CodeBadEncoding, "item 1"},

@@ -27,10 +27,10 @@ func TestCheckNamesEveryFault(t *testing.T) {
 		{"a topic", `{"kafka":{"connection":"k","topic":"t","since":"2026-03-01T00:00:00Z","offsets":{"3":17}},"id":"user"}`, ""},
 		{"nothing", `{}`, "source bad_source"},
 		{"two", `{"segment":{"url":"http://h/"},"kafka":{"connection":"k","topic":"t"}}`, "source bad_source"},
-		{"empty ones", `{"segment":{},"postgres":{},"object":{},"kafka":{}}`, "source bad_source, segment.url missing_field, " +
+		{"empty ones", `{"segment":{},"postgres":{},"object":{},"kafka":{}}`, "segment.url missing_field, " +
 			"postgres.connection missing_field, postgres.query missing_field, postgres.key missing_field, " +
 			"object.connection missing_field, object.bucket missing_field, object.key missing_field, " +
-			"kafka.connection missing_field, kafka.topic missing_field"},
+			"kafka.connection missing_field, kafka.topic missing_field, source bad_source"},
 		{"sizes", `{"segment":{"url":"http://h/"},"page_size":10001,"timeout":"11m"}`, "page_size out_of_range, timeout out_of_range"},
 		{"negative sizes", `{"segment":{"url":"http://h/"},"page_size":-1,"timeout":"-1s"}`, "page_size out_of_range, timeout out_of_range"},
 		{"a relative URL without connection", `{"segment":{"url":"/users"}}`, "segment.url bad_url"},

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -26,6 +27,10 @@ type uses struct {
 	output bool
 }
 
+func newUses() uses {
+	return uses{members: map[string]bool{}, outputs: map[string]bool{}, done: map[string]bool{}}
+}
+
 // check inspects an expression for everything that the type checker does not know: names,
 // steps, functions and patterns. It records what is used.
 type check struct {
@@ -45,7 +50,7 @@ type check struct {
 func newCheck(s *scope) *check {
 	return &check{
 		scope: s, lets: map[string]bool{}, bound: map[ast.Node]bool{}, callees: map[ast.Node]bool{},
-		uses: uses{members: map[string]bool{}, outputs: map[string]bool{}, done: map[string]bool{}},
+		uses: newUses(),
 	}
 }
 
@@ -166,13 +171,8 @@ func (c *check) isStep(n *ast.MemberNode) bool {
 
 func (c *check) step(n *ast.MemberNode, name string) {
 	c.steps = append(c.steps, n)
-	for _, s := range c.scope.steps {
-		if s == name {
-			return
-		}
-	}
-	if c.scope.names[nameSteps] == nil {
-		return // reported by the identifier
+	if slices.Contains(c.scope.steps, name) || c.scope.names[nameSteps] == nil { // the latter is reported by the identifier
+		return
 	}
 	c.bound[n] = true // one fault is enough
 	fix := nearest(name, c.scope.steps)

@@ -101,25 +101,21 @@ func (s *scope) mapping(errs *weir.InputError, field string, texts map[string]st
 
 // sum adds up what the expressions need.
 func (p *Program) sum() {
-	p.input = newCheck(nil).uses
-	members, outputs, done := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	all := make([]*expression, 0, len(p.members)+1)
+	p.input = newUses()
+	all := newUses()
 	for _, m := range p.members {
-		all = append(all, m.expression)
+		all.add(m.uses)
 		if m.path == nil {
 			p.input.add(m.uses)
 		}
 	}
 	if p.when != nil {
-		all = append(all, p.when)
+		all.add(p.when.uses)
 	}
-	for _, e := range all {
-		maps.Copy(members, e.uses.members)
-		maps.Copy(outputs, e.uses.outputs)
-		maps.Copy(done, e.uses.done)
-	}
-	p.want, p.outputs, p.done = slices.Sorted(maps.Keys(members)), slices.Sorted(maps.Keys(outputs)), slices.Sorted(maps.Keys(done))
+	p.want, p.outputs, p.done = names(all.members), names(all.outputs), names(all.done)
 }
+
+func names(of map[string]bool) []string { return slices.Sorted(maps.Keys(of)) }
 
 func (u *uses) add(v uses) {
 	u.whole, u.params, u.output = u.whole || v.whole, u.params || v.params, u.output || v.output

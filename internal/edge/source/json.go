@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weirhq/weir"
 )
 
 // docs checks JSON documents and takes the id out of them.
@@ -20,21 +22,33 @@ type docs struct {
 
 func (d *docs) idMember() string { return d.id }
 
+// ItemID returns the id of an item outside a file: the value of a member of its JSON document,
+// which is checked first. The error has no line.
+func ItemID(doc []byte, member string) (string, *RowError) {
+	d := docs{opts: Options{}.withDefaults(), id: member}
+	if bad := d.check(doc, 0, 0); bad != nil {
+		return "", bad
+	}
+	value, _ := memberOf(doc, member)
+	return d.idOf(value)
+}
+
+// CheckDocument returns what is wrong with the JSON document of an item outside a file.
+func CheckDocument(doc []byte) *RowError {
+	return (&docs{opts: Options{}.withDefaults()}).check(doc, 0, 0)
+}
+
 // item fills it from doc, which starts at line and col (bytes before it in the line).
 func (d *docs) item(doc []byte, line, col int, it *Item) error {
-	if len(doc) > d.opts.MaxItem {
-		return tooLarge(line, len(doc), d.opts.MaxItem)
-	}
-	// One pass checks syntax, UTF-8 and that no object has a member twice. Nothing is decoded.
-	if doc[0] != '{' || !jsontext.Value(doc).IsValid() || d.transcoded && bytes.Contains(doc, replacement) {
-		return d.diagnose(doc, line, col)
+	if bad := d.check(doc, line, col); bad != nil {
+		return bad
 	}
 	if d.id == "" {
 		if err := d.chooseMember(doc, line); err != nil {
 			return err
 		}
 	}
-	value, at := member(doc, d.id)
+	value, at := memberOf(doc, d.id)
 	id, err := d.idOf(value)
 	if err != nil {
 		err.Line, err.Column, err.Field = line, 0, d.id
@@ -44,6 +58,19 @@ func (d *docs) item(doc []byte, line, col int, it *Item) error {
 		return err
 	}
 	it.ID, it.Data, it.Line = id, doc, line
+	return nil
+}
+
+// check requires one JSON object of a size that is allowed.
+func (d *docs) check(doc []byte, line, col int) *RowError {
+	if len(doc) > d.opts.MaxItem {
+		return tooLarge(line, len(doc), d.opts.MaxItem)
+	}
+	// One pass checks syntax, UTF-8 and that no object has a member twice. Nothing is decoded.
+	v := jsontext.Value(doc)
+	if v.Kind() != jsontext.KindBeginObject || !v.IsValid() || d.transcoded && bytes.Contains(doc, replacement) {
+		return d.diagnose(doc, line, col)
+	}
 	return nil
 }
 
@@ -85,6 +112,20 @@ func (d *docs) idOf(value []byte) (string, *RowError) {
 	return id, checkID(id, d.id, d.opts.MaxID)
 }
 
+// CheckID returns what is wrong with the id of an item outside a file.
+func CheckID(id, field string) *RowError {
+	if bad := checkID(id, field, weir.MaxIDBytes); bad != nil {
+		return bad
+	}
+	if !utf8.ValidString(id) {
+		return &RowError{
+			Code: CodeBadEncoding, Field: field, Value: shorten(id),
+			Problem: fmt.Sprintf("the id %q is not UTF-8", field), Fix: "write it in UTF-8",
+		}
+	}
+	return nil
+}
+
 // checkID refuses ids that are empty or too long, or that a store could not tell apart.
 func checkID(id, field string, most int) *RowError {
 	if len(id) > most {
@@ -94,7 +135,7 @@ func checkID(id, field string, most int) *RowError {
 			Fix:     "use a shorter id, or another column as id",
 		}
 	}
-	if id == "" || (id[0] <= ' ' && strings.TrimSpace(id) == "") {
+	if strings.TrimSpace(id) == "" {
 		return missingID(field)
 	}
 	if strings.IndexByte(id, 0) >= 0 {

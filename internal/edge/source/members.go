@@ -25,8 +25,8 @@ func members(doc []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// member returns the value of a member of a valid JSON object, and where the value starts.
-func member(doc []byte, name string) (value []byte, at int) {
+// memberOf returns the value of a member of a valid JSON object, and where the value starts.
+func memberOf(doc []byte, name string) (value []byte, at int) {
 	for n, v := range members(doc) {
 		raw := n[1 : len(n)-1]
 		if string(raw) == name || bytes.IndexByte(raw, '\\') >= 0 && unquote(n) == name {

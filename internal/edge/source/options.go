@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/weirhq/weir"
 )
 
 // Format is the layout of items in a file.
@@ -41,8 +43,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.MaxItem = cmp.Or(o.MaxItem, 256<<10)
-	o.MaxID = cmp.Or(o.MaxID, 256)
+	o.MaxItem = cmp.Or(o.MaxItem, weir.MaxItemBytes)
+	o.MaxID = cmp.Or(o.MaxID, weir.MaxIDBytes)
 	return o
 }
 

@@ -21,7 +21,7 @@ type Dep struct {
 var (
 	anywhere = []string{"client", "weirtest", "internal/...", "cmd/...", "examples/...", "store/..."}
 	terminal = []string{"internal/cli/..."}
-	trials   = []string{"store/storetest", "weirtest", "internal/lab/sim/...", "internal/lab/bench/...", "internal/testkit/testenv"}
+	trials   = []string{"store/storetest", "weirtest", "internal/lab/sim/...", "internal/lab/bench/...", "internal/testkit/..."}
 )
 
 // Deps lists the modules that go.mod may require directly. A program that embeds weir gets all
@@ -76,6 +76,7 @@ var Deps = []Dep{
 	{"golang.org/x/term", "is this a terminal, and how wide", terminal},
 	{"golang.org/x/text", "encodings of input files, and languages of messages", []string{"internal/edge/source", "internal/edge/mapping"}},
 	{"golang.org/x/time", "rates of requests", []string{"internal/service/access"}},
+	{"golang.org/x/tools", "loads and type-checks packages for the rules of archtest", []string{"internal/testkit/archtest"}},
 	{"pgregory.net/rapid", "property tests", trials},
 }
 

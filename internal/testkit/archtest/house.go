@@ -2,7 +2,6 @@ package archtest
 
 import (
 	"go/ast"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -82,57 +81,20 @@ func checkContext(p *Package, f *File) []Violation {
 	return out
 }
 
+// skips lists the methods by which a test skips itself.
+var skips = []string{"Skip", "Skipf", "SkipNow"}
+
 // checkSkips finds tests that can be skipped: a test that does not run proves nothing,
-// and its absence is not noticed. It looks at names of testing parameters only, so
-// that the Skip of a property test, which drops one draw, stays allowed.
+// and its absence is not noticed. A property test may drop one draw; its parameter is called r.
 func checkSkips(f *File) []Violation {
 	var out []Violation
-	var in func(n ast.Node, tests map[string]bool)
-	in = func(n ast.Node, tests map[string]bool) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				if n.Body != nil {
-					in(n.Body, withParams(tests, n.Type))
-				}
-				return false
-			case *ast.FuncLit:
-				in(n.Body, withParams(tests, n.Type))
-				return false
-			case *ast.SelectorExpr:
-				id, ok := n.X.(*ast.Ident)
-				if ok && tests[id.Name] && strings.HasPrefix(n.Sel.Name, "Skip") && n.Sel.Name != "Skipped" {
-					out = append(out, f.at(n, "%s.%s: no test is skipped; bring what it needs, or delete it", id.Name, n.Sel.Name))
-				}
+	ast.Inspect(f.AST, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && slices.Contains(skips, sel.Sel.Name) {
+			if id, ok := sel.X.(*ast.Ident); ok && id.Name != "r" {
+				out = append(out, f.at(sel, "%s.%s: no test is skipped; bring what it needs, or delete it", id.Name, sel.Sel.Name))
 			}
-			return true
-		})
-	}
-	in(f.AST, nil)
-	return out
-}
-
-// withParams returns tests, changed by the parameters of a function: true for
-// those of package testing, false for others, which hide an outer name.
-func withParams(tests map[string]bool, fn *ast.FuncType) map[string]bool {
-	out := maps.Clone(tests)
-	if out == nil {
-		out = map[string]bool{}
-	}
-	for _, field := range fn.Params.List {
-		typ := field.Type
-		if star, ok := typ.(*ast.StarExpr); ok {
-			typ = star.X
 		}
-		sel, ok := typ.(*ast.SelectorExpr)
-		isTesting := false
-		if ok {
-			id, _ := sel.X.(*ast.Ident)
-			isTesting = id != nil && id.Name == "testing"
-		}
-		for _, name := range field.Names {
-			out[name.Name] = isTesting
-		}
-	}
+		return true
+	})
 	return out
 }

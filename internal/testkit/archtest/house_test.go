@@ -30,7 +30,8 @@ func TestHouseRulesFindPlantedBreaches(t *testing.T) {
 		{"a test that is skipped", "p/p_test.go", doc + "func TestX(t *testing.T) { t.Skip() }", []string{"t.Skip"}},
 		{"a case that is skipped", "p/p_test.go", doc + "func TestX(t *testing.T) { t.Run(``, func(tt *testing.T) { tt.Skipf(``) }) }", []string{"tt.Skipf"}},
 		{"a helper that skips", "p/p.go", doc + "func need(tb testing.TB) { tb.SkipNow() }", []string{"tb.SkipNow"}},
-		{"a draw that is dropped is fine", "p/p_test.go", doc + "func TestX(t *testing.T) { rapid.Check(t, func(t *rapid.T) { t.Skip() }) }", nil},
+		{"a draw that is dropped is fine", "p/p_test.go", doc + "func TestX(t *testing.T) { rapid.Check(t, func(r *rapid.T) { r.Skip() }) }", nil},
+		{"a value that a decoder skips is fine", "p/p.go", doc + "func f(d decoder) { d.SkipValue() }", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mustFind(t, CheckHouse(plant(t, tt.file, tt.text)), tt.want...)

@@ -67,8 +67,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/testkit/nodetest", May: []string{"..."}},
 	{Dir: "internal/testkit/serverkill", May: []string{"..."}},
 	{Dir: "internal/testkit/badinput", StdlibOnly: true},
-	{Dir: "internal/testkit/docstest", StdlibOnly: true},
-	{Dir: "internal/testkit/storedtest", StdlibOnly: true},
+	{Dir: "internal/testkit/docstest"},
+	{Dir: "internal/testkit/storedtest"},
 	{Dir: "cmd/weir", May: []string{"internal/cli"}},
 	// The commands in a user's own binary.
 	{Dir: "cli", May: []string{".", "internal/cli"}},
@@ -100,7 +100,7 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/testkit/fleettest", May: []string{"..."}},
 	// The core in virtual time, held against what was promised.
 	{Dir: "internal/lab/experiment/...", May: join(base, Core, []string{"internal/lab/experiment/...", "store/memstore"})},
-	{Dir: "internal/testkit/archtest", StdlibOnly: true},
+	{Dir: "internal/testkit/archtest"},
 }, coreRows(), middleRows(), surfaceRows())
 
 // surface lists the user-facing packages in the order of imports: each may use those after it.

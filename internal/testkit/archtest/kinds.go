@@ -1,8 +1,6 @@
 package archtest
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -10,8 +8,8 @@ import (
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
-	"strings"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // exports maps import paths to files of export data, which the go command made.
@@ -20,27 +18,15 @@ type exports map[string]string
 // listExports asks the go command, run in dir, for the export data of the named
 // packages and of all they import. Packages that do not build are left out.
 func listExports(dir string, pkgs ...string) (exports, error) {
-	args := append([]string{"list", "-e", "-export", "-deps", "-json=ImportPath,Export", "--"}, pkgs...)
-	cmd := exec.Command("go", args...)
-	cmd.Dir = dir
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	raw, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w: %s", err, stderr.String())
-	}
+	mode := packages.NeedName | packages.NeedExportFile | packages.NeedImports | packages.NeedDeps
+	all, err := packages.Load(&packages.Config{Mode: mode, Dir: dir}, pkgs...)
 	out := exports{}
-	for dec := json.NewDecoder(strings.NewReader(string(raw))); ; {
-		var p struct{ ImportPath, Export string }
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return out, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
+	packages.Visit(all, nil, func(p *packages.Package) {
+		if p.ExportFile != "" {
+			out[p.PkgPath] = p.ExportFile
 		}
-		if p.Export != "" {
-			out[p.ImportPath] = p.Export
-		}
-	}
+	})
+	return out, err
 }
 
 // open is the lookup function of the importer.
@@ -57,6 +43,12 @@ func (e exports) open(imp string) (io.ReadCloser, error) {
 // they leave open is [Unknown].
 func Kinds(p *Package, imp string, e exports) func(ast.Expr) Kind {
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	p.typeCheck(imp, e, info)
+	return func(x ast.Expr) Kind { return kindOf(info.TypeOf(x)) }
+}
+
+// typeCheck type-checks the code of p, and fills info as far as the code has no errors.
+func (p *Package) typeCheck(imp string, e exports, info *types.Info) []*ast.File {
 	var fset *token.FileSet
 	var files []*ast.File
 	for _, f := range p.Code() {
@@ -64,9 +56,9 @@ func Kinds(p *Package, imp string, e exports) func(ast.Expr) Kind {
 	}
 	if len(files) > 0 {
 		conf := types.Config{Importer: importer.ForCompiler(fset, "gc", e.open), Error: func(error) {}}
-		_, _ = conf.Check(imp, fset, files, info) // see above
+		_, _ = conf.Check(imp, fset, files, info) // the compiler reports errors better
 	}
-	return func(x ast.Expr) Kind { return kindOf(info.TypeOf(x)) }
+	return files
 }
 
 // kindOf sees through names, pointers and type parameters.

@@ -2,7 +2,6 @@ package archtest
 
 import (
 	"go/ast"
-	"go/importer"
 	"go/token"
 	"go/types"
 	"maps"
@@ -45,13 +44,7 @@ func CheckSettable(t *Tree, e exports, dirs []string, except map[string]string) 
 func (s *settable) look(p *Package, path string, e exports) {
 	info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Defs: map[*ast.Ident]types.Object{},
 		Instances: map[*ast.Ident]types.Instance{}}
-	var fset *token.FileSet
-	var files []*ast.File
-	for _, f := range p.Code() {
-		fset, files = f.Fset, append(files, f.AST)
-	}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "gc", e.open), Error: func(error) {}}
-	_, _ = conf.Check(path, fset, files, info) // the compiler reports errors better
+	files := p.typeCheck(path, e, info)
 	written := map[ast.Expr]bool{}
 	for _, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {

@@ -30,12 +30,15 @@ func loadPublic(module string, e exports) ([]*types.Package, error) {
 
 // Surface returns a line for every exported name of a package: constants, variables, functions, types, and the
 // fields and methods of types, each with its signature.
-func Surface(p *types.Package) []string {
+func Surface(p *types.Package) []string { return surfaceOf(p, (*types.Package).Name) }
+
+// surfaceOf is Surface with names of our own for other packages.
+func surfaceOf(p *types.Package, name func(*types.Package) string) []string {
 	short := func(q *types.Package) string {
 		if q == p {
 			return ""
 		}
-		return q.Name()
+		return name(q)
 	}
 	var lines []string
 	add := func(format string, args ...any) {
@@ -99,92 +102,16 @@ func methods(o types.Object) []*types.Func {
 // can neither name it nor read about it.
 func CheckSurface(module string, p *types.Package) []Violation {
 	var out []Violation
-	for _, o := range exported(p) {
-		out = append(out, inside(module, p.Name()+"."+o.Name(), declared(o))...)
-		for _, m := range methods(o) {
-			out = append(out, inside(module, p.Name()+"."+o.Name()+"."+m.Name(), m.Type())...)
+	for _, line := range surfaceOf(p, func(q *types.Package) string {
+		dir, _ := inModule(module, q.Path())
+		if covers("internal/...", dir) {
+			return dir
+		}
+		return q.Name()
+	}) {
+		if strings.Contains(line, "internal/") {
+			out = append(out, Violation{line, "shows an internal type: give users a type of their own"})
 		}
 	}
 	return out
-}
-
-// declared returns the type that an object stands for: of a type, what it is made of.
-func declared(o types.Object) types.Type {
-	if named, ok := o.Type().(*types.Named); ok {
-		if t, ok := o.(*types.TypeName); ok && !t.IsAlias() {
-			return named.Underlying()
-		}
-	}
-	return types.Unalias(o.Type())
-}
-
-func inside(module, where string, t types.Type) []Violation {
-	w := walker{internal: module + "/internal/", seen: map[types.Type]bool{}}
-	w.walk(t)
-	var out []Violation
-	for _, name := range w.found {
-		out = append(out, Violation{where, "shows the internal type " + name + ": give users a type of their own"})
-	}
-	return out
-}
-
-// walker looks for types of internal packages in what a type shows to its users.
-type walker struct {
-	internal string
-	seen     map[types.Type]bool
-	found    []string
-}
-
-func (w *walker) walk(t types.Type) {
-	if w.seen[t] {
-		return
-	}
-	w.seen[t] = true
-	switch t := t.(type) {
-	case *types.Alias:
-		w.walk(types.Unalias(t))
-	case *types.Named:
-		if p := t.Obj().Pkg(); p != nil && strings.HasPrefix(p.Path(), w.internal) {
-			w.found = append(w.found, strings.TrimPrefix(p.Path(), w.internal)+"."+t.Obj().Name())
-		}
-		for a := range t.TypeArgs().Types() {
-			w.walk(a)
-		}
-	case *types.TypeParam:
-		w.walk(t.Constraint())
-	case *types.Map:
-		w.walk(t.Key())
-		w.walk(t.Elem())
-	case interface{ Elem() types.Type }: // pointer, slice, array, channel
-		w.walk(t.Elem())
-	case *types.Signature:
-		for p := range t.TypeParams().TypeParams() {
-			w.walk(p)
-		}
-		for v := range t.Params().Variables() {
-			w.walk(v.Type())
-		}
-		for v := range t.Results().Variables() {
-			w.walk(v.Type())
-		}
-	case *types.Struct:
-		for f := range t.Fields() {
-			if f.Exported() || f.Embedded() {
-				w.walk(f.Type())
-			}
-		}
-	case *types.Interface:
-		for m := range t.Methods() {
-			if m.Exported() {
-				w.walk(m.Type())
-			}
-		}
-		for e := range t.EmbeddedTypes() {
-			w.walk(e)
-		}
-	case *types.Union:
-		for x := range t.Terms() {
-			w.walk(x.Type())
-		}
-	}
 }

@@ -104,16 +104,16 @@ func TestAnInternalTypeInASignatureIsFound(t *testing.T) {
 	}{
 		{"a field that users do not see", "type A struct{ of *secret.T }", nil},
 		{"a parameter that they do not see", "func a(secret.T) {}; type A struct{}; func (A) a(secret.T) {}", nil},
-		{"a parameter", "func A(x *secret.T) {}", []string{"public.A: shows the internal type secret.T"}},
-		{"a result of a method", "type A struct{}; func (*A) B() ([]secret.T, error) { return nil, nil }", []string{"public.A.B: shows the internal type secret.T"}},
-		{"a field", "type A struct{ B map[string]secret.T }", []string{"public.A: shows"}},
-		{"an embedded type", "type A struct{ secret.T }", []string{"public.A: shows"}},
-		{"a function in a function", "var A func(func(secret.T))", []string{"public.A: shows"}},
-		{"an alias", "type A = secret.T", []string{"public.A: shows"}},
-		{"a constraint", "func A[T secret.I](T) {}", []string{"public.A: shows the internal type secret.I"}},
-		{"a type argument", "type B[T any] struct{}; func A() B[secret.T] { return B[secret.T]{} }", []string{"public.A: shows"}},
-		{"a method of an interface", "type A interface{ B(chan secret.T) }", []string{"public.A: shows"}},
-		{"a variable", "var A secret.T", []string{"public.A: shows"}},
+		{"a parameter", "func A(x *secret.T) {}", []string{"public func A(x *internal/secret.T): shows an internal type"}},
+		{"a result of a method", "type A struct{}; func (*A) B() ([]secret.T, error) { return nil, nil }", []string{"public method (*A).B() ([]internal/secret.T, error): shows"}},
+		{"a field", "type A struct{ B map[string]secret.T }", []string{"public field A.B map[string]internal/secret.T: shows"}},
+		{"an embedded type", "type A struct{ secret.T }", []string{"public field A.T internal/secret.T: shows"}},
+		{"a function in a function", "var A func(func(secret.T))", []string{"public var A func(func(internal/secret.T)): shows"}},
+		{"an alias", "type A = secret.T", []string{"public type A = internal/secret.T: shows"}},
+		{"a constraint", "func A[T secret.I](T) {}", []string{"public func A[T internal/secret.I](T): shows"}},
+		{"a type argument", "type B[T any] struct{}; func A() B[secret.T] { return B[secret.T]{} }", []string{"public func A() B[internal/secret.T]: shows"}},
+		{"a method of an interface", "type A interface{ B(chan secret.T) }", []string{"public type A interface{B(chan internal/secret.T)}: shows"}},
+		{"a variable", "var A secret.T", []string{"public var A internal/secret.T: shows"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mustFind(t, CheckSurface("example.test/weir", planted(t, tt.text)), tt.want...)

@@ -90,7 +90,7 @@ func weirCommand(t *testing.T, args []string, dir, server string) (string, error
 	return strings.ReplaceAll(out.String(), server, "http://"+weirHost), nil
 }
 
-// award is the service of examples/server.
+// award is the service of examples/webhook.
 func award(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Items []struct {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Update reports whether pages are rewritten instead of compared.
@@ -61,8 +63,8 @@ func Section(t testing.TB, page, name, want string) {
 	case Update():
 		Write(t, page, replace(text, name, want))
 	default:
-		t.Errorf("%s: the part %q is not current; run UPDATE=1 go test in this package to write it anew. %s", page, name,
-			firstDifference(got, want))
+		t.Errorf("%s: the part %q is not current; run UPDATE=1 go test in this package to write it anew (-page +want):\n%s", page, name,
+			cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")))
 	}
 }
 
@@ -87,21 +89,4 @@ func replace(text, name, with string) string {
 	before, rest, _ := strings.Cut(text, begin(name))
 	_, after, _ := strings.Cut("\n"+rest, end(name))
 	return before + begin(name) + with + end(name) + after
-}
-
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range max(len(g), len(w)) {
-		a, b := "nothing", "nothing"
-		if i < len(g) {
-			a = g[i]
-		}
-		if i < len(w) {
-			b = w[i]
-		}
-		if a != b {
-			return fmt.Sprintf("First difference:\n  is      %s\n  should  %s", a, b)
-		}
-	}
-	return ""
 }

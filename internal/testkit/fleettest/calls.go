@@ -31,8 +31,8 @@ func (c Calls) Between(from, to time.Time) (some Calls) {
 	return some
 }
 
+// busiest returns the most of some sorted times that are within a window.
 func busiest(at []int64, window time.Duration) (most int) {
-	slices.Sort(at)
 	for first, last := 0, 0; last < len(at); last++ {
 		for at[last]-at[first] >= int64(window) {
 			first++
@@ -50,22 +50,21 @@ func (c Calls) Rate(from, to time.Time) float64 {
 // Seconds returns how many items each life called for in each second between two times.
 func (c Calls) Seconds(from, to time.Time) (by map[int][]int) {
 	by = map[int][]int{}
-	for i := range c {
-		at := time.Unix(0, c[i].Sent)
-		if at.Before(from) || !at.Before(to) {
-			continue
+	for _, e := range c.Between(from, to) {
+		if by[e.Life] == nil {
+			by[e.Life] = make([]int, int(to.Sub(from)/time.Second)+1)
 		}
-		if by[c[i].Life] == nil {
-			by[c[i].Life] = make([]int, int(to.Sub(from)/time.Second)+1)
-		}
-		by[c[i].Life][int(at.Sub(from)/time.Second)]++
+		by[e.Life][(e.Sent-from.UnixNano())/int64(time.Second)]++
 	}
 	return by
 }
 
 // Silence returns the longest time without any call.
-func (c Calls) Silence() time.Duration {
-	longest, _ := gap(c.times(received))
+func (c Calls) Silence() (longest time.Duration) {
+	at := c.times(received)
+	for i := 1; i < len(at); i++ {
+		longest = max(longest, time.Duration(at[i]-at[i-1]))
+	}
 	return longest
 }
 
@@ -85,24 +84,19 @@ func (g Gap) String() string {
 // which one of its bulk actions had begun and had items that had never been called for: waiting
 // for a retry does not count as a pause.
 func (c Calls) Gaps() (gaps []Gap) {
-	work := map[int]map[string]*span{}
-	for i := range c {
-		e := &c[i]
-		p := partitionOf(e.Bulk)
-		if work[p] == nil {
-			work[p] = map[string]*span{}
+	for p, calls := range c.partitions() {
+		work := map[string]*span{} // by bulk action
+		for i := range calls {
+			e := &calls[i]
+			if work[e.Bulk] == nil {
+				work[e.Bulk] = &span{e.Received, e.Received}
+			}
+			work[e.Bulk].add(e)
 		}
-		if work[p][e.Bulk] == nil {
-			work[p][e.Bulk] = &span{e.Received, e.Received}
-		}
-		work[p][e.Bulk].add(e)
-	}
-	for p, spans := range work {
-		at := c.of(p).times(received)
-		slices.Sort(at)
+		at := calls.times(received)
 		g := Gap{Partition: p}
 		for i := 1; i < len(at); i++ {
-			if d := time.Duration(at[i] - at[i-1]); d > g.Long && covered(spans, at[i-1], at[i]) {
+			if d := time.Duration(at[i] - at[i-1]); d > g.Long && covered(work, at[i-1], at[i]) {
 				g.Long, g.From = d, time.Unix(0, at[i-1])
 			}
 		}
@@ -146,20 +140,14 @@ func partitionOf(bulk string) int {
 	return bits >> 4
 }
 
-// of returns the calls of one partition.
-func (c Calls) of(partition int) (some Calls) {
-	known := map[string]bool{}
+// partitions returns the calls by partition.
+func (c Calls) partitions() map[int]Calls {
+	all := map[int]Calls{}
 	for i := range c {
-		is, ok := known[c[i].Bulk]
-		if !ok {
-			is = partitionOf(c[i].Bulk) == partition
-			known[c[i].Bulk] = is
-		}
-		if is {
-			some = append(some, c[i])
-		}
+		p := partitionOf(c[i].Bulk)
+		all[p] = append(all[p], c[i])
 	}
-	return some
+	return all
 }
 
 // Resumed returns how long the work of a life stood still after it ended, until others
@@ -206,21 +194,12 @@ func (c Calls) Lives() map[int]int {
 
 func received(e *recorder.Entry) int64 { return e.Received }
 
+// times returns a time of every call, sorted.
 func (c Calls) times(of func(*recorder.Entry) int64) []int64 {
 	at := make([]int64, len(c))
 	for i := range c {
 		at[i] = of(&c[i])
 	}
-	return at
-}
-
-// gap returns the longest time between two consecutive entries, and when it began.
-func gap(at []int64) (longest time.Duration, from int64) {
 	slices.Sort(at)
-	for i := 1; i < len(at); i++ {
-		if d := time.Duration(at[i] - at[i-1]); d > longest {
-			longest, from = d, at[i-1]
-		}
-	}
-	return longest, from
+	return at
 }

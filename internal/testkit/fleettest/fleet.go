@@ -4,13 +4,15 @@ package fleettest
 
 import (
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/weirhq/weir/internal/testkit/testenv/life"
 )
 
 // Fleet consists of nodes, the downstream that they call, and a client that submits work.
@@ -22,10 +24,11 @@ type Fleet struct {
 	t        testing.TB
 	config   Config
 	dir      string
-	recorder *process
+	recorder *life.Process
 	url      string
 	lives    int
-	logs     []string
+
+	processes map[string]*life.Process // all that were started, by name
 
 	faults    int          // injected into nodes
 	atRisk    int          // calls for items that they may have repeated
@@ -41,7 +44,7 @@ type Node struct {
 	number  int
 	life    int
 	name    string // the name of its engine
-	process *process
+	process *life.Process
 }
 
 // upIn bounds the start of a process, on a busy machine.
@@ -50,17 +53,14 @@ const upIn = 30 * time.Second
 // New starts a fleet, which ends with the test.
 func New(t testing.TB, c Config) *Fleet {
 	t.Helper()
-	f := &Fleet{t: t, config: c.withDefaults(), dir: t.TempDir(), undone: 1, disturbed: map[int]bool{}, zombies: map[int]bool{}}
+	f := &Fleet{t: t, config: c.withDefaults(), dir: t.TempDir(), undone: 1,
+		disturbed: map[int]bool{}, zombies: map[int]bool{}, processes: map[string]*life.Process{}}
 	t.Cleanup(func() {
 		if t.Failed() {
 			f.dump()
 		}
 	})
-	f.recorder = f.spawn(order{Role: "recorder", Log: f.callLog(), Config: f.config}, "recorder")
-	var err error
-	if f.url, err = f.recorder.await("ready", upIn); err != nil {
-		t.Fatalf("recorder: %v", err)
-	}
+	f.recorder, f.url = f.spawn(order{Role: "recorder", Log: f.callLog(), Config: f.config}, "recorder", "ready")
 	for i := range f.config.Nodes {
 		n := &Node{fleet: f, number: i}
 		f.Nodes = append(f.Nodes, n)
@@ -92,24 +92,12 @@ func (f *Fleet) settle() {
 	}
 }
 
-func (f *Fleet) callLog() string { return filepath.Join(f.dir, "calls.tsv") }
-
-func (f *Fleet) spawn(o order, name string) *process {
-	f.t.Helper()
-	log := filepath.Join(f.dir, name+".log")
-	f.logs = append(f.logs, log)
-	p, err := spawn(o, log)
-	if err != nil {
-		f.t.Fatalf("start %s: %v", name, err)
-	}
-	f.t.Cleanup(p.kill)
-	return p
-}
+func (f *Fleet) callLog() string { return filepath.Join(f.dir, "calls.log") }
 
 // dump prints the gist of every process's log.
 func (f *Fleet) dump() {
-	for _, log := range f.logs {
-		f.t.Logf("%s:\n%s", filepath.Base(log), gist(log))
+	for _, name := range slices.Sorted(maps.Keys(f.processes)) {
+		f.t.Logf("%s:\n%s", name, gist(f.processes[name].Stderr()))
 	}
 }
 
@@ -123,13 +111,8 @@ func (n *Node) Start() {
 	if via := f.config.Via[n.number]; via != "" {
 		addresses = []string{via}
 	}
-	n.process = f.spawn(order{Role: "node", URL: f.url, Life: n.life, Addresses: addresses, Config: f.config},
-		fmt.Sprintf("node%d-life%d", n.number, n.life))
-	name, err := n.process.await("up", upIn)
-	if err != nil {
-		f.t.Fatalf("node %d: %v", n.number, err)
-	}
-	n.name = name
+	n.process, n.name = f.spawn(order{Role: "node", URL: f.url, Life: n.life, Addresses: addresses, Config: f.config},
+		fmt.Sprintf("node%d-life%d", n.number, n.life), "up")
 }
 
 // Number returns the node's place in the fleet.
@@ -143,7 +126,9 @@ func (n *Node) Kill() {
 	n.fleet.t.Helper()
 	n.Disturb(n.fleet.config.atDeath())
 	n.mustRun()
-	n.process.kill()
+	if err := n.process.Kill(); err != nil {
+		n.fleet.t.Fatalf("node %d: %v", n.number, err)
+	}
 }
 
 // Freeze stops the process with SIGSTOP; its connections stay open. If that lasts longer than
@@ -166,23 +151,15 @@ func (n *Node) Stop() {
 	t := n.fleet.t
 	t.Helper()
 	n.signal(syscall.SIGTERM)
-	select {
-	case <-n.process.gone:
-	case <-time.After(upIn):
-		t.Fatalf("node %d did not stop within %v", n.number, upIn)
-	}
-	if n.process.err != nil {
-		t.Errorf("node %d was told to stop: %v\n%s", n.number, n.process.err, gist(n.log()))
+	defer killIn(upIn, n.process)()
+	if err := n.process.Wait(); err != nil {
+		t.Errorf("node %d did not stop cleanly within %v: %v", n.number, upIn, gist(err.Error()))
 	}
 }
 
 // Kept lists the partitions that the node's process has taken and not handed over.
 func (n *Node) Kept() (partitions []string) {
-	raw, err := os.ReadFile(n.log())
-	if err != nil {
-		n.fleet.t.Fatal(err)
-	}
-	for _, m := range tookOrGave.FindAllStringSubmatch(string(raw), -1) {
+	for _, m := range tookOrGave.FindAllStringSubmatch(n.process.Stderr(), -1) {
 		partitions = slices.DeleteFunc(partitions, func(p string) bool { return p == m[2] })
 		if m[1] == "taken" {
 			partitions = append(partitions, m[2])
@@ -211,22 +188,15 @@ func (n *Node) Cut() {
 }
 
 // Health returns the problem that the node reports; empty: none.
-func (n *Node) Health() string {
-	text, _, _ := n.process.last("health")
-	return text
-}
+func (n *Node) Health() string { return n.process.Last("health") }
 
 // Running reports whether the process is running.
-func (n *Node) Running() bool { return n.process.running() }
-
-func (n *Node) log() string {
-	return filepath.Join(n.fleet.dir, fmt.Sprintf("node%d-life%d.log", n.number, n.life))
-}
+func (n *Node) Running() bool { return n.process.Running() }
 
 func (n *Node) signal(s syscall.Signal) {
 	n.fleet.t.Helper()
 	n.mustRun()
-	if err := n.process.signal(s); err != nil {
+	if err := n.process.Signal(s); err != nil {
 		n.fleet.t.Fatalf("node %d: signal %v: %v", n.number, s, err)
 	}
 }
@@ -236,6 +206,9 @@ func (n *Node) signal(s syscall.Signal) {
 func (n *Node) mustRun() {
 	n.fleet.t.Helper()
 	if !n.Running() {
-		n.fleet.t.Fatalf("node %d ended by itself: %v", n.number, n.process.err)
+		n.fleet.t.Fatalf("node %d ended by itself: %s", n.number, n.end())
 	}
 }
+
+// end returns the gist of how the node's process ended.
+func (n *Node) end() string { return gist(fmt.Sprint(n.process.Wait())) }

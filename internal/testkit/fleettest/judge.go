@@ -43,8 +43,8 @@ func (f *Fleet) Judge(within time.Duration) Verdict {
 				f.t.Errorf("node %d is not well at the end: %s", n.number, ill)
 			}
 			n.Stop()
-		} else if !f.disturbed[n.life] && n.process.err != nil {
-			f.t.Errorf("node %d ended by itself: %v", n.number, n.process.err)
+		} else if !f.disturbed[n.life] && n.process.Wait() != nil {
+			f.t.Errorf("node %d ended by itself: %s", n.number, n.end())
 		}
 	}
 	v.Calls = f.calls()
@@ -89,11 +89,9 @@ func (f *Fleet) reportDir(b *bulk) string { return filepath.Join(f.dir, "reports
 // calls ends the recorder and reads its log.
 func (f *Fleet) calls() Calls {
 	f.t.Helper()
-	_ = f.recorder.stdin.Close()
-	select {
-	case <-f.recorder.gone:
-	case <-time.After(upIn):
-		f.t.Fatal("the recorder does not end")
+	defer killIn(upIn, f.recorder)()
+	if err := f.recorder.Stop(); err != nil {
+		f.t.Fatalf("the recorder did not end within %v: %v", upIn, err)
 	}
 	file, err := os.Open(f.callLog())
 	if err != nil {

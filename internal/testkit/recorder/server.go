@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -210,7 +209,7 @@ func (s *Server) wrong(e *Entry, d Data) string {
 		award = Output(s.o.Seed, Award, e.Item)
 	}
 	if d.User != e.Item || d.Award != award {
-		return strings.ReplaceAll(fmt.Sprintf("got user %q and award %q, want %q and %q", d.User, d.Award, e.Item, award), "\t", " ")
+		return fmt.Sprintf("got user %q and award %q, want %q and %q", d.User, d.Award, e.Item, award)
 	}
 	return ""
 }

@@ -30,7 +30,7 @@ type caller struct {
 
 func newCaller(t *testing.T, o recorder.Options) *caller {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "calls.tsv")
+	path := filepath.Join(t.TempDir(), "calls.log")
 	log, err := recorder.CreateLog(path)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package recorder_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -248,9 +249,18 @@ func TestReadReportReadsFilesAsTheyAre(t *testing.T) {
 }
 
 func TestReadLogRefusesDamage(t *testing.T) {
-	for _, line := range []string{"1\tba_1", "x\tba_1\taward\tu1\tk\t1\t2\t3\t4\tdone\t\t"} {
-		if _, err := recorder.ReadLog(strings.NewReader(line + "\n")); err == nil {
-			t.Errorf("line %q was read", line)
+	c := newCaller(t, recorder.Options{})
+	c.step(recorder.Award, "u1", recorder.Data{User: "u1"})
+	whole, err := os.ReadFile(c.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log, err := recorder.ReadLog(bytes.NewReader(whole)); err != nil || len(log) == 0 || log[0].Item != "u1" {
+		t.Errorf("ReadLog = %+v, %v; want the call for u1", log, err)
+	}
+	for name, damaged := range map[string][]byte{"cut": whole[:len(whole)-1], "text": []byte("1\tba_1\taward\tu1\n")} {
+		if log, err := recorder.ReadLog(bytes.NewReader(damaged)); err == nil {
+			t.Errorf("a %s log was read: %+v", name, log)
 		}
 	}
 }

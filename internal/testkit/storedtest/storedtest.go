@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Check compares the JSON members of every kind of record, given as a value of its type, with a
@@ -23,9 +25,8 @@ func Check(t *testing.T, golden string, kinds map[string]any) {
 		lines = append(lines, describe(kind, reflect.TypeOf(v), nil)...)
 	}
 	slices.Sort(lines)
-	got := strings.Join(lines, "\n") + "\n"
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(golden, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -33,25 +34,9 @@ func Check(t *testing.T, golden string, kinds map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != string(want) {
-		t.Errorf("%s differs from the types; UPDATE=1 rewrites it\n%s", golden, difference(string(want), got))
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), append(lines, "")); diff != "" {
+		t.Errorf("%s differs from the types; UPDATE=1 rewrites it (-file +types)\n%s", golden, diff)
 	}
-}
-
-// difference lists the lines that only one of two texts has.
-func difference(want, got string) string {
-	var out []string
-	for line := range strings.SplitSeq(want, "\n") {
-		if !strings.Contains("\n"+got, "\n"+line+"\n") {
-			out = append(out, "- "+line)
-		}
-	}
-	for line := range strings.SplitSeq(got, "\n") {
-		if !strings.Contains("\n"+want, "\n"+line+"\n") {
-			out = append(out, "+ "+line)
-		}
-	}
-	return strings.Join(out, "\n")
 }
 
 var (

@@ -3,11 +3,9 @@ package testenv
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
@@ -22,7 +20,7 @@ func Browse(t testing.TB, url string, names map[string]string) {
 		rules = "MAP " + name + " " + address + ", " + rules
 	}
 	home := t.TempDir()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), cmp.Or(os.Getenv("WEIR_CHROMIUM"), "chromium"), // ended below
+	cmd := exec.CommandContext(lasting(t), cmp.Or(os.Getenv("WEIR_CHROMIUM"), "chromium"),
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
 		"--user-data-dir="+filepath.Join(home, "profile"), "--remote-debugging-port=0", "--host-resolver-rules="+rules, url)
@@ -30,20 +28,7 @@ func Browse(t testing.TB, url string, names map[string]string) {
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	endAsGroup(cmd)
-	started, gone := make(chan error), make(chan struct{})
-	go func() {
-		defer close(gone)
-		runtime.LockOSThread() // the system ends the browser together with the thread that started it
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // it is killed
-		}
-	}()
-	if err := <-started; err != nil {
-		t.Fatalf("chromium does not start: %v (make deps installs it)", err)
-	}
+	gone := run(t, cmd)
 	t.Cleanup(func() {
 		killGroup(cmd)
 		<-gone

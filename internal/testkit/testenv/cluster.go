@@ -55,7 +55,7 @@ func NewCluster(t testing.TB, conf ...string) *Cluster {
 	}
 	for _, n := range nodes[1:] {
 		_, port, _ := net.SplitHostPort(n.Addr)
-		nodes[0].Do("CLUSTER", "MEET", host, port, n.busPort())
+		nodes[0].Do("CLUSTER", "MEET", host, port, n.bus)
 	}
 	for _, n := range nodes {
 		await(t, "all nodes know each other", func() bool {
@@ -88,15 +88,6 @@ func (c *Cluster) Settle() {
 
 // replicas counts those that are up to date.
 func replicas(s *Server) int { return strings.Count(s.Do("INFO", "replication"), "state=online") }
-
-func (s *Server) busPort() string {
-	for i, a := range s.args {
-		if a == "--cluster-port" {
-			return s.args[i+1]
-		}
-	}
-	return ""
-}
 
 // await waits for something that takes a moment.
 func await(t testing.TB, what string, ok func() bool) {

@@ -6,56 +6,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // PostgresServer is a PostgreSQL cluster of its own, with one superuser and one database.
 type PostgresServer struct {
-	// Addr is its address, as host:port, without TLS. It stays the same over a restart.
-	Addr string
+	process // without TLS
 	// User, Password and Database are the credentials.
 	User, Password, Database string
-
-	t    testing.TB
-	dir  string // of the log; the data is below it
-	args []string
-	proc *os.Process
-	gone chan struct{} // closed when the process has ended
 }
 
 // Postgres starts a server with an empty database. It forgets what a crash of the machine would
 // take, which makes it fast; a crash of the server alone loses nothing.
 func Postgres(t testing.TB) *PostgresServer {
 	t.Helper()
-	s := &PostgresServer{User: "weir", Password: "quiet-river", Database: "postgres", t: t, dir: postgresDir(t)}
+	s := &PostgresServer{User: "weir", Password: "quiet-river", Database: "postgres"}
+	// SIGQUIT has it end at once; the next start recovers as after a crash.
+	s.process = process{t: t, dir: postgresDir(t), ending: syscall.SIGQUIT, ping: func() error { return s.try("SELECT 1") }}
 	data := filepath.Join(s.dir, "data")
 	s.initialise(data)
-	for range portTries {
-		port := freePort(t)
-		s.Addr = net.JoinHostPort(host, port)
-		s.args = []string{
-			"-D", data, "-p", port, "-c", "listen_addresses=" + host, "-c", "unix_socket_directories=", "-c", "fsync=off",
-			"-c", "shared_buffers=16MB", "-c", "max_connections=20", "-c", "autovacuum=off", "-c", "max_wal_senders=0",
+	s.start(func(port string) {
+		s.command = func() *exec.Cmd {
+			return s.program("postgres", "-D", data, "-p", port, "-c", "listen_addresses="+host, "-c", "unix_socket_directories=", "-c", "fsync=off",
+				"-c", "shared_buffers=16MB", "-c", "max_connections=20", "-c", "autovacuum=off", "-c", "max_wal_senders=0")
 		}
-		if s.launch() {
-			t.Cleanup(s.Kill)
-			return s
-		}
-	}
-	t.Fatalf("postgres does not start; its log: %s", tail(s.dir))
-	return nil
+	})
+	return s
 }
 
 // initialise makes an empty cluster.
@@ -66,7 +51,7 @@ func (s *PostgresServer) initialise(data string) {
 		0o644); err != nil { //nolint:gosec // another user has to read it, and it guards nothing
 		s.t.Fatal(err)
 	}
-	cmd := s.command("initdb", "-D", data, "-U", s.User, "--pwfile", secret, "--auth=scram-sha-256", "-E", "UTF8",
+	cmd := s.program("initdb", "-D", data, "-U", s.User, "--pwfile", secret, "--auth=scram-sha-256", "-E", "UTF8",
 		"--locale=C.UTF-8", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("initdb: %v (make deps installs PostgreSQL)\n%s", err, out)
@@ -123,8 +108,9 @@ func postgresProgram(name string) string {
 	return append(found, name)[0]
 }
 
-func (s *PostgresServer) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(context.WithoutCancel(s.t.Context()), postgresProgram(name), args...) // cleaned up later than the context ends
+// program returns the command that runs one of the programs of PostgreSQL.
+func (s *PostgresServer) program(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(lasting(s.t), postgresProgram(name), args...)
 	cmd.Dir = s.dir
 	endWithParent(cmd)
 	if as := postgresUser(s.t); as != nil {
@@ -136,72 +122,6 @@ func (s *PostgresServer) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// launch runs the server and waits until it answers, or reports that it has ended.
-func (s *PostgresServer) launch() bool {
-	s.t.Helper()
-	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd := s.command("postgres", s.args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	started, gone := make(chan error), make(chan struct{})
-	go func() {
-		defer close(gone)
-		defer log.Close()
-		// The system ends the server together with the thread that started it, so the thread stays.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // it is killed
-		}
-	}()
-	if err := <-started; err != nil {
-		s.t.Fatalf("postgres does not start: %v (make deps installs PostgreSQL)", err)
-	}
-	s.proc, s.gone = cmd.Process, gone
-	return s.up()
-}
-
-func (s *PostgresServer) up() bool {
-	s.t.Helper()
-	for deadline := time.Now().Add(upIn); time.Now().Before(deadline); {
-		if err := s.try("SELECT 1"); err == nil {
-			return true
-		}
-		select {
-		case <-s.gone:
-			return false
-		case <-time.After(lookEvery):
-		}
-	}
-	s.t.Fatalf("postgres at %s does not answer; its log: %s", s.Addr, tail(s.dir))
-	return false
-}
-
-// Kill ends the server at once, without a farewell to its clients, and waits until it is gone. The next start recovers
-// as after a crash.
-func (s *PostgresServer) Kill() {
-	if err := s.proc.Signal(syscall.SIGQUIT); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		s.t.Errorf("kill %s: %v", s.Addr, err)
-	}
-	<-s.gone
-}
-
-// Restart starts a server that was killed, with the data that it left.
-func (s *PostgresServer) Restart() {
-	s.t.Helper()
-	for range portTries { // another process may have its port for a moment
-		if s.launch() {
-			return
-		}
-		<-time.After(answerIn)
-	}
-	s.t.Fatalf("postgres at %s does not come back; its log: %s", s.Addr, tail(s.dir))
-}
-
 // Exec runs statements, or fails the test.
 func (s *PostgresServer) Exec(sql string) {
 	s.t.Helper()
@@ -211,7 +131,7 @@ func (s *PostgresServer) Exec(sql string) {
 }
 
 func (s *PostgresServer) try(sql string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), upIn)
+	ctx, cancel := context.WithTimeout(lasting(s.t), upIn)
 	defer cancel()
 	conn, err := pgconn.Connect(ctx, fmt.Sprintf("postgres://%s:%s@%s/%s?sslmode=disable", s.User, s.Password, s.Addr, s.Database))
 	if err != nil {

@@ -50,22 +50,17 @@ func NewSentinelSet(t testing.TB, conf ...string) *SentinelSet {
 // startSentinel starts a Sentinel, which wants a file to write what it finds into.
 func startSentinel(t testing.TB, dir, port string) *Server {
 	t.Helper()
-	for range portTries {
-		file, own := filepath.Join(dir, "sentinel.conf"), freePort(t)
-		text := fmt.Sprintf("port %s\nbind %s\ndir %q\nlogfile %q\nsentinel monitor %s %s %s 2\n"+
-			"sentinel down-after-milliseconds %[5]s 1000\nsentinel failover-timeout %[5]s 5000\n",
-			own, host, dir, filepath.Join(dir, "log"), PrimaryName, host, port)
+	file := filepath.Join(dir, "sentinel.conf")
+	s := newServer(t, dir, func() []string { return []string{file, "--sentinel"} })
+	s.start(func(own string) {
+		text := fmt.Sprintf("port %s\nbind %s\ndir %q\nsentinel monitor %s %s %s 2\n"+
+			"sentinel down-after-milliseconds %[4]s 1000\nsentinel failover-timeout %[4]s 5000\n",
+			own, host, dir, PrimaryName, host, port)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s := &Server{Addr: net.JoinHostPort(host, own), t: t, dir: dir, args: []string{file, "--sentinel"}}
-		if s.launch() {
-			t.Cleanup(s.Kill)
-			return s
-		}
-	}
-	t.Fatalf("a Sentinel does not start; its log: %s", tail(dir))
-	return nil
+	})
+	return s
 }
 
 func mkdir(t testing.TB, dir string) string {

@@ -26,19 +26,15 @@ const (
 type Faults struct {
 	// Latency is added to each way; what is sent together still arrives together.
 	Latency time.Duration
-	// Jitter is the most that is added to Latency, by chance. Order is kept.
+	// Jitter is the most that is added to Latency, at random. Order is kept.
 	Jitter time.Duration
-	// Seed makes the chance repeatable: a connection draws from it by its number.
-	Seed uint64
-	// Drop loses what goes these ways, a close included, while the connection
+	// Drop loses all that goes these ways, a close included, while the connection
 	// stays. A connection that has lost something is of no use afterwards, so
 	// it is reset when the way is good again.
 	Drop Direction
 	// Stall freezes connections and accepts new ones without forwarding
-	// anything. What was held up goes on afterwards.
+	// anything. All that was held up, closes included, goes on afterwards.
 	Stall bool
-	// Refuse resets new connections as soon as they are made.
-	Refuse bool
 }
 
 // Proxy forwards to one server.
@@ -55,7 +51,6 @@ type Proxy struct {
 	faults  Faults
 	changed chan struct{} // closed when faults is replaced
 	links   map[*link]struct{}
-	made    uint64 // links so far
 }
 
 // New starts a proxy in front of the server at an address.
@@ -121,13 +116,6 @@ func (p *Proxy) target() string {
 	return p.server
 }
 
-// Connections returns the number of open connections.
-func (p *Proxy) Connections() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.links)
-}
-
 // now returns the current faults, and a channel that is closed when they are replaced.
 func (p *Proxy) now() (Faults, <-chan struct{}) {
 	p.mu.Lock()
@@ -142,11 +130,6 @@ func (p *Proxy) accept() {
 			return // closed
 		}
 		l := p.admit(c)
-		if l == nil {
-			_ = c.SetLinger(0)
-			_ = c.Close()
-			continue
-		}
 		p.wg.Go(func() {
 			l.run()
 			p.mu.Lock()
@@ -156,15 +139,14 @@ func (p *Proxy) accept() {
 	}
 }
 
-// admit makes a link for a client, or none if it is refused.
+// admit returns a link for a client. At the end of the proxy it is reset at once.
 func (p *Proxy) admit(c *net.TCPConn) *link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.faults.Refuse || p.end.Err() != nil {
-		return nil
-	}
-	p.made++
-	l := &link{proxy: p, number: p.made, client: c, over: make(chan struct{})}
+	l := &link{proxy: p, client: c, over: make(chan struct{})}
 	p.links[l] = struct{}{}
+	if p.end.Err() != nil {
+		l.reset()
+	}
 	return l
 }

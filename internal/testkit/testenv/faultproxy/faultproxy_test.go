@@ -168,7 +168,6 @@ func TestAGoodNetworkPassesAllOn(t *testing.T) {
 	if rest, err := io.ReadAll(w.conn); len(rest) != 0 || err != nil {
 		t.Errorf("after the end came %q, %v; want a clean end", rest, err)
 	}
-	until(t, "the connection is forgotten", func() bool { return w.proxy.Connections() == 0 })
 }
 
 func TestLatencyDelaysButDoesNotThrottle(t *testing.T) {
@@ -182,9 +181,9 @@ func TestLatencyDelaysButDoesNotThrottle(t *testing.T) {
 	}
 }
 
-func TestJitterKeepsTheOrderAndFollowsTheSeed(t *testing.T) {
+func TestJitterKeepsTheOrder(t *testing.T) {
 	w := newWorld(t)
-	w.proxy.Set(faultproxy.Faults{Jitter: 20 * time.Millisecond, Seed: 7})
+	w.proxy.Set(faultproxy.Faults{Jitter: 20 * time.Millisecond})
 	for i := range 20 {
 		send(t, w.conn, string(rune('a'+i)))
 	}
@@ -274,20 +273,6 @@ func TestAResetCutsAllAndNewOnesWork(t *testing.T) {
 	fresh := w.dial(t)
 	send(t, fresh, "b")
 	hear(t, fresh, "b", soon)
-}
-
-func TestRefusedIsOnlyWhoComesNew(t *testing.T) {
-	w := newWorld(t)
-	send(t, w.conn, "a")
-	hear(t, w.conn, "a", soon)
-	w.proxy.Set(faultproxy.Faults{Refuse: true})
-	w.unwelcome(t)
-	send(t, w.conn, "b")
-	hear(t, w.conn, "b", soon)
-	w.proxy.Heal()
-	fresh := w.dial(t)
-	send(t, fresh, "c")
-	hear(t, fresh, "c", soon)
 }
 
 func TestAServerThatIsGoneResetsTheClient(t *testing.T) {

@@ -16,7 +16,6 @@ const (
 // link is one connection of a client and the one to the server that belongs to it.
 type link struct {
 	proxy  *Proxy
-	number uint64
 	client *net.TCPConn
 	server *net.TCPConn // nil until it is made
 	lost   Direction    // ways on which something was dropped
@@ -42,7 +41,7 @@ func (l *link) run() {
 		dst, src *net.TCPConn
 	}{{Up, l.server, l.client}, {Down, l.client, l.server}} {
 		queue := make(chan piece, queued)
-		wg.Go(func() { l.read(way.src, way.dir, queue) })
+		wg.Go(func() { l.read(way.src, queue) })
 		wg.Go(func() { l.write(way.dst, way.dir, queue) })
 	}
 	wg.Wait()
@@ -88,32 +87,27 @@ func abort(c *net.TCPConn) {
 }
 
 // read takes what comes and says when it is due on the other side.
-func (l *link) read(src *net.TCPConn, dir Direction, queue chan<- piece) {
+func (l *link) read(src *net.TCPConn, queue chan<- piece) {
 	defer close(queue)
-	random, buf := rand.New(rand.NewPCG(l.seed(), uint64(dir))), make([]byte, pieceMax)
+	buf := make([]byte, pieceMax)
 	for {
 		n, err := src.Read(buf)
-		if n > 0 && !l.put(queue, piece{append([]byte(nil), buf[:n]...), l.due(random)}) {
+		if n > 0 && !l.put(queue, piece{append([]byte(nil), buf[:n]...), l.due()}) {
 			return
 		}
 		if err != nil {
-			l.put(queue, piece{due: l.due(random)})
+			l.put(queue, piece{due: l.due()})
 			return
 		}
 	}
 }
 
-func (l *link) seed() uint64 {
-	f, _ := l.proxy.now()
-	return f.Seed + l.number
-}
-
 // due draws when a piece that was read now arrives.
-func (l *link) due(random *rand.Rand) time.Time {
+func (l *link) due() time.Time {
 	f, _ := l.proxy.now()
 	d := f.Latency
 	if f.Jitter > 0 {
-		d += time.Duration(random.Int64N(int64(f.Jitter) + 1))
+		d += time.Duration(rand.Int64N(int64(f.Jitter) + 1))
 	}
 	return time.Now().Add(d)
 }

@@ -23,6 +23,7 @@ func TestProcess(*testing.T) {
 	switch os.Getenv(role) {
 	case "waits":
 		fmt.Println("ready at home")
+		fmt.Println("health fair\nhealth good\nsettled")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	case "fails":
@@ -40,8 +41,11 @@ func TestAProcessIsKilled(t *testing.T) {
 	if at, err := p.Await("ready"); at != "at home" || err != nil {
 		t.Fatalf("Await = %q, %v", at, err)
 	}
-	if err := p.Kill(); err != nil {
-		t.Error(err)
+	if _, err := p.Await("settled"); err != nil || p.Last("health") != "good" || p.Last("never") != "" {
+		t.Errorf("Last = %q and %q, %v; want good and nothing", p.Last("health"), p.Last("never"), err)
+	}
+	if err := p.Kill(); err != nil || p.Running() {
+		t.Errorf("Kill() = %v, running: %v", err, p.Running())
 	}
 }
 
