@@ -12,6 +12,12 @@ import (
 	"github.com/weirhq/weir/internal/service/access"
 )
 
+// audits serves the audit log.
+type audits struct {
+	*Server
+	of *access.Audit
+}
+
 func (s *Server) auditRoutes() {
 	schemas := s.api.OpenAPI().Components.Schemas
 	add(s, get(access.Admin, "audit.list", "/v1/audit", "access", "List the audit log, the newest change first").
@@ -20,7 +26,7 @@ func (s *Server) auditRoutes() {
 			"application/json":     {Schema: schemas.Schema(reflect.TypeFor[api.Page[api.AuditEntry]](), true, "")},
 			"application/x-ndjson": {Schema: schemas.Schema(reflect.TypeFor[api.AuditEntry](), true, "")},
 			"text/csv":             {Schema: &huma.Schema{Type: huma.TypeString}},
-		}}}), s.listAudit)
+		}}}), audits{s, s.opts.Audit}.listAudit)
 }
 
 type auditInput struct {
@@ -38,7 +44,7 @@ func (in *auditInput) filter() access.AuditFilter {
 	return access.AuditFilter{Tenant: in.Tenant, Target: in.Target, Actor: in.Actor, Action: in.Action, From: in.From, To: in.To}
 }
 
-func (s *Server) listAudit(ctx context.Context, in *auditInput) (*huma.StreamResponse, error) {
+func (s audits) listAudit(ctx context.Context, in *auditInput) (*huma.StreamResponse, error) {
 	if !in.From.IsZero() && !in.To.IsZero() && !in.From.Before(in.To) {
 		return nil, &weir.FieldError{Code: "bad_filter", Field: "from", Problem: "is not before to", Fix: "swap them"}
 	}
@@ -50,14 +56,11 @@ func (s *Server) listAudit(ctx context.Context, in *auditInput) (*huma.StreamRes
 	if in.Format == "csv" || in.Format == "ndjson" {
 		return s.exportAudit(ctx, in, after)
 	}
-	found, next, err := s.opts.Audit.List(ctx, caller(ctx), in.filter(), after, in.Limit)
+	found, next, err := s.of.List(ctx, caller(ctx), in.filter(), after, in.Limit)
 	if err != nil {
 		return nil, err
 	}
-	page := api.Page[api.AuditEntry]{Data: []api.AuditEntry{}, HasMore: next != ""}
-	if next != "" {
-		page.NextCursor = sealCursor(next, list...)
-	}
+	page := pageWith([]api.AuditEntry{}, next, list...)
 	for i := range found {
 		page.Data = append(page.Data, viewAudit(&found[i]))
 	}

@@ -21,8 +21,8 @@ const exportPage = 500
 
 // exportAudit sends all entries that match. The first are read before anything is
 // sent, so that a refusal is an answer of its own.
-func (s *Server) exportAudit(ctx context.Context, in *auditInput, after string) (*huma.StreamResponse, error) {
-	page, next, err := s.opts.Audit.List(ctx, caller(ctx), in.filter(), after, exportPage)
+func (s audits) exportAudit(ctx context.Context, in *auditInput, after string) (*huma.StreamResponse, error) {
+	page, next, err := s.of.List(ctx, caller(ctx), in.filter(), after, exportPage)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (s *Server) exportAudit(ctx context.Context, in *auditInput, after string) 
 				return
 			}
 			if err == nil {
-				page, next, err = s.opts.Audit.List(ctx, caller(ctx), in.filter(), next, exportPage)
+				page, next, err = s.of.List(ctx, caller(ctx), in.filter(), next, exportPage)
 			}
 			if err != nil {
 				s.cut(ctx, "export of the audit", err)

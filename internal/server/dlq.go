@@ -71,14 +71,7 @@ func (s *Server) dlqList(ctx context.Context, in *dlqListInput) (*body[api.Page[
 		return nil, err
 	}
 	list, next, err := s.svc.Results.DLQItems(ctx, dlqOf(ctx, in.filter()), from, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	page := api.Page[api.ItemResult]{Data: orEmpty(list), HasMore: next != ""}
-	if next != "" {
-		page.NextCursor = sealCursor(next, in.words()...)
-	}
-	return answer(page, nil)
+	return answer(pageWith(list, next, in.words()...), err)
 }
 
 type dlqResultsInput struct {

@@ -45,11 +45,11 @@ func (s *Server) listItems(ctx context.Context, in *itemsInput) (*body[api.Page[
 	if err != nil {
 		return nil, err
 	}
-	page := api.Page[api.ItemResult]{Data: orEmpty(list), HasMore: next >= 0}
+	place = ""
 	if next >= 0 {
-		page.NextCursor = sealCursor(strconv.FormatInt(next, 10), "items", in.ID, in.State, in.Step, in.Code)
+		place = strconv.FormatInt(next, 10)
 	}
-	return answer(page, nil)
+	return answer(pageWith(list, place, "items", in.ID, in.State, in.Step, in.Code), nil)
 }
 
 type itemInput struct {

@@ -17,24 +17,31 @@ type KeyID struct {
 	ID string `path:"id" maxLength:"128" doc:"Id of the key" example:"key_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
+// keys serves API keys.
+type keys struct {
+	*Server
+	of *access.Keys
+}
+
 func (s *Server) keyRoutes() {
+	h := keys{s, s.opts.Keys}
 	tag := "access"
 	add(s, post(access.Admin, "key.create", keyPath, tag, "Create an API key").creates().showsOnce("key").
-		about("Only this response contains the text of the key: it cannot be read again, and a repeat with the same Idempotency-Key omits it."), s.createKey)
-	add(s, get(access.Admin, "key.list", keyPath, tag, "List API keys, the oldest first"), s.listKeys)
-	add(s, get(access.Admin, "key.get", keyPath+"/{id}", tag, "Get an API key, without its text"), s.getKey)
+		about("Only this response contains the text of the key: it cannot be read again, and a repeat with the same Idempotency-Key omits it."), h.createKey)
+	add(s, get(access.Admin, "key.list", keyPath, tag, "List API keys, the oldest first"), h.listKeys)
+	add(s, get(access.Admin, "key.get", keyPath+"/{id}", tag, "Get an API key, without its text"), h.getKey)
 	add(s, del(access.Admin, "key.revoke", keyPath+"/{id}", tag, "Revoke an API key").withBody().
-		about("All servers refuse the key within a second. It cannot be restored. Its record stays."), s.revokeKey)
+		about("All servers refuse the key within a second. It cannot be restored. Its record stays."), h.revokeKey)
 	who := get("", "whoami", "/v1/whoami", tag, "Show the current API key: its scopes and tenants")
 	who.known = true
-	add(s, who, s.whoami)
+	add(s, who, h.whoami)
 }
 
 type newKeyInput struct {
 	Body api.Key
 }
 
-func (s *Server) createKey(ctx context.Context, in *newKeyInput) (*made[api.Key], error) {
+func (s keys) createKey(ctx context.Context, in *newKeyInput) (*made[api.Key], error) {
 	n, who := in.Body, caller(ctx)
 	spec := access.NewKey{Name: n.Name, Tenants: n.Tenants, Expires: n.ExpiresAt}
 	if len(spec.Tenants) == 0 {
@@ -47,7 +54,7 @@ func (s *Server) createKey(ctx context.Context, in *newKeyInput) (*made[api.Key]
 	if spec.ID, err = s.reserve(ctx, func() (string, error) { return access.NewID(), nil }); err != nil {
 		return nil, err
 	}
-	k, text, err := s.opts.Keys.Create(ctx, who, spec)
+	k, text, err := s.of.Create(ctx, who, spec)
 	if err != nil {
 		return nil, renamed(err, "expires", "expires_at")
 	}
@@ -89,34 +96,34 @@ func viewKey(k *access.Key) api.Key {
 	return out
 }
 
-func (s *Server) listKeys(ctx context.Context, in *Paging) (*body[api.Page[api.Key]], error) {
+func (s keys) listKeys(ctx context.Context, in *Paging) (*body[api.Page[api.Key]], error) {
 	who := caller(ctx)
 	return answer(pageOf(in, lister[access.Key, api.Key]{
 		name: "keys",
 		read: func(after string, limit int) (page []access.Key, next string, err error) {
-			return s.opts.Keys.List(ctx, who, after, limit)
+			return s.of.List(ctx, who, after, limit)
 		},
-		id: func(k *access.Key) string { return k.ID }, view: viewKey,
+		id: func(k *access.Key) string { return k.ID }, view: sure(viewKey),
 	}))
 }
 
-func (s *Server) getKey(ctx context.Context, in *KeyID) (*body[api.Key], error) {
-	k, err := s.opts.Keys.Get(ctx, caller(ctx), in.ID)
+func (s keys) getKey(ctx context.Context, in *KeyID) (*body[api.Key], error) {
+	k, err := s.of.Get(ctx, caller(ctx), in.ID)
 	return answer(viewKey(&k), err)
 }
 
-func (s *Server) revokeKey(ctx context.Context, in *KeyID) (*body[api.Key], error) {
-	before, err := s.opts.Keys.Get(ctx, caller(ctx), in.ID)
+func (s keys) revokeKey(ctx context.Context, in *KeyID) (*body[api.Key], error) {
+	before, err := s.of.Get(ctx, caller(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	k, err := s.opts.Keys.Revoke(ctx, caller(ctx), in.ID)
+	k, err := s.of.Revoke(ctx, caller(ctx), in.ID)
 	keyChanged(ctx, &k)
 	visitOf(ctx).before, visitOf(ctx).after = viewKey(&before), viewKey(&k)
 	return answer(viewKey(&k), err)
 }
 
-func (s *Server) whoami(ctx context.Context, _ *struct{}) (*body[api.Whoami], error) {
+func (s keys) whoami(ctx context.Context, _ *struct{}) (*body[api.Whoami], error) {
 	who := caller(ctx)
 	out := api.Whoami{Key: who.KeyID, Name: who.Name, Scopes: []string{}, Tenants: who.Tenants}
 	for _, scope := range who.Scopes {

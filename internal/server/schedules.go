@@ -16,28 +16,35 @@ type ScheduleID struct {
 	ID string `path:"id" maxLength:"128" doc:"Id of the schedule" example:"sch_01k9x2v6w4s8m1c7q3d5f9h0jz"`
 }
 
+// schedules serves schedules.
+type schedules struct {
+	*Server
+	keeper *schedule.Keeper
+}
+
 func (s *Server) scheduleRoutes() {
+	h := schedules{s, s.opts.Schedules}
 	tag := "schedules"
 	one := schedulePath + "/{id}"
 	add(s, post(access.Submit, "schedule.create", schedulePath, tag, "Create a schedule").creates().
-		about("A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk action, even if a server fails meanwhile."), s.createSchedule)
-	add(s, get(access.Read, "schedule.list", schedulePath, tag, "List schedules, the oldest first"), s.listSchedules)
+		about("A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk action, even if a server fails meanwhile."), h.createSchedule)
+	add(s, get(access.Read, "schedule.list", schedulePath, tag, "List schedules, the oldest first"), h.listSchedules)
 	add(s, get(access.Read, "schedule.get", one, tag,
-		"Get a schedule, with its next times and its last results"), s.getSchedule)
-	add(s, put(access.Submit, "schedule.change", one, tag, "Change a schedule"), s.changeSchedule)
-	add(s, del(access.Submit, "schedule.delete", one, tag, "Delete a schedule; its bulk actions stay"), s.deleteSchedule)
+		"Get a schedule, with its next times and its last results"), h.getSchedule)
+	add(s, put(access.Submit, "schedule.change", one, tag, "Change a schedule"), h.changeSchedule)
+	add(s, del(access.Submit, "schedule.delete", one, tag, "Delete a schedule; its bulk actions stay"), h.deleteSchedule)
 	add(s, post(access.Control, "schedule.pause", one+"/pause", tag, "Pause a schedule").
-		about("Times that pass during the pause are not caught up."), s.pauseSchedule((*schedule.Keeper).Pause))
+		about("Times that pass during the pause are not caught up."), h.pauseSchedule((*schedule.Keeper).Pause))
 	add(s, post(access.Control, "schedule.resume", one+"/resume", tag,
-		"Resume a schedule from now on"), s.pauseSchedule((*schedule.Keeper).Resume))
+		"Resume a schedule from now on"), h.pauseSchedule((*schedule.Keeper).Resume))
 	add(s, post(access.Submit, "schedule.backfill", one+"/backfill", tag, "Create the bulk actions of past times").
-		about("Creates them one after the other, except those that exist already."), s.backfill)
-	add(s, get(access.Read, "schedule.next", one+"/next", tag, "List the next times of a schedule"), s.nextTimes)
+		about("Creates them one after the other, except those that exist already."), h.backfill)
+	add(s, get(access.Read, "schedule.next", one+"/next", tag, "List the next times of a schedule"), h.nextTimes)
 }
 
 // mySchedule finds a schedule that the caller sees.
-func (s *Server) mySchedule(ctx context.Context, id string) (*schedule.Schedule, error) {
-	sch, err := s.opts.Schedules.Get(ctx, id)
+func (s schedules) mySchedule(ctx context.Context, id string) (*schedule.Schedule, error) {
+	sch, err := s.keeper.Get(ctx, id)
 	if err == nil && !sees(ctx, sch.Tenant) {
 		return nil, weir.ErrNotFound
 	}
@@ -48,7 +55,7 @@ func (s *Server) mySchedule(ctx context.Context, id string) (*schedule.Schedule,
 }
 
 // taggedSchedule is the answer with a schedule in it.
-func (s *Server) taggedSchedule(sch *schedule.Schedule, note string, err error) (*tagged[api.Schedule], error) {
+func (s schedules) taggedSchedule(sch *schedule.Schedule, note string, err error) (*tagged[api.Schedule], error) {
 	if err != nil {
 		return nil, scheduleFault(err)
 	}
@@ -68,7 +75,7 @@ type madeSchedule struct {
 	Body     api.Schedule
 }
 
-func (s *Server) createSchedule(ctx context.Context, in *newScheduleInput) (*madeSchedule, error) {
+func (s schedules) createSchedule(ctx context.Context, in *newScheduleInput) (*madeSchedule, error) {
 	tenant, err := tenantFor(ctx, "tenant", in.Body.Tenant)
 	if err != nil {
 		return nil, err
@@ -81,7 +88,7 @@ func (s *Server) createSchedule(ctx context.Context, in *newScheduleInput) (*mad
 	if err != nil {
 		return nil, err
 	}
-	sch, err := s.opts.Schedules.CreateAs(ctx, id, *spec, caller(ctx).KeyID)
+	sch, err := s.keeper.CreateAs(ctx, id, *spec, caller(ctx).KeyID)
 	out, err := s.taggedSchedule(sch, note, err)
 	if err != nil {
 		return nil, err
@@ -91,30 +98,19 @@ func (s *Server) createSchedule(ctx context.Context, in *newScheduleInput) (*mad
 	return &madeSchedule{schedulePath + "/" + sch.ID, out.ETag, out.Body}, nil
 }
 
-func (s *Server) listSchedules(ctx context.Context, in *Paging) (*body[api.Page[api.Schedule]], error) {
-	page := api.Page[api.Schedule]{Data: []api.Schedule{}}
-	after, err := openCursor(in.Cursor, "schedules")
-	if err != nil {
-		return nil, err
-	}
-	found, next, err := s.opts.Schedules.List(ctx, func(sch *schedule.Schedule) bool { return sees(ctx, sch.Tenant) }, after, in.Limit)
-	if err != nil {
-		return nil, err
-	}
-	for _, sch := range found {
-		view, err := viewSchedule(sch)
-		if err != nil {
-			return nil, err
-		}
-		page.Data = append(page.Data, view)
-	}
-	if next != "" {
-		page.HasMore, page.NextCursor = true, sealCursor(next, "schedules")
-	}
-	return answer(page, nil)
+func (s schedules) listSchedules(ctx context.Context, in *Paging) (*body[api.Page[api.Schedule]], error) {
+	return answer(pageOf(in, lister[schedule.Schedule, api.Schedule]{
+		name: "schedules",
+		read: func(after string, limit int) ([]schedule.Schedule, string, error) {
+			return s.keeper.List(ctx, after, limit)
+		},
+		id:   func(sch *schedule.Schedule) string { return sch.ID },
+		view: viewSchedule,
+		sees: func(sch *schedule.Schedule) bool { return sees(ctx, sch.Tenant) },
+	}))
 }
 
-func (s *Server) getSchedule(ctx context.Context, in *ScheduleID) (*tagged[api.Schedule], error) {
+func (s schedules) getSchedule(ctx context.Context, in *ScheduleID) (*tagged[api.Schedule], error) {
 	sch, err := s.mySchedule(ctx, in.ID)
 	return s.taggedSchedule(sch, "", err)
 }
@@ -125,7 +121,7 @@ type changeScheduleInput struct {
 	Body api.Schedule
 }
 
-func (s *Server) changeSchedule(ctx context.Context, in *changeScheduleInput) (*tagged[api.Schedule], error) {
+func (s schedules) changeSchedule(ctx context.Context, in *changeScheduleInput) (*tagged[api.Schedule], error) {
 	before, err := s.mySchedule(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -137,7 +133,7 @@ func (s *Server) changeSchedule(ctx context.Context, in *changeScheduleInput) (*
 	if err != nil {
 		return nil, err
 	}
-	after, err := s.opts.Schedules.Update(ctx, in.ID, in.version(), func(old *schedule.Spec) error { *old = *spec; return nil })
+	after, err := s.keeper.Update(ctx, in.ID, in.version(), func(old *schedule.Spec) error { *old = *spec; return nil })
 	out, err := s.taggedSchedule(after, note, err)
 	if err != nil {
 		return nil, err
@@ -152,7 +148,7 @@ type deleteScheduleInput struct {
 	IfMatch
 }
 
-func (s *Server) deleteSchedule(ctx context.Context, in *deleteScheduleInput) (*nothing, error) {
+func (s schedules) deleteSchedule(ctx context.Context, in *deleteScheduleInput) (*nothing, error) {
 	sch, err := s.mySchedule(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -162,7 +158,7 @@ func (s *Server) deleteSchedule(ctx context.Context, in *deleteScheduleInput) (*
 		return nil, err
 	}
 	visitOf(ctx).before = was
-	return &nothing{}, s.opts.Schedules.Delete(ctx, in.ID, in.version())
+	return &nothing{}, s.keeper.Delete(ctx, in.ID, in.version())
 }
 
 type scheduleVerbInput struct {
@@ -172,13 +168,13 @@ type scheduleVerbInput struct {
 }
 
 // pauseSchedule is pause or resume.
-func (s *Server) pauseSchedule(do func(k *schedule.Keeper, ctx context.Context, id, version string) (*schedule.Schedule,
+func (s schedules) pauseSchedule(do func(k *schedule.Keeper, ctx context.Context, id, version string) (*schedule.Schedule,
 	error)) func(context.Context, *scheduleVerbInput) (*tagged[api.Schedule], error) {
 	return func(ctx context.Context, in *scheduleVerbInput) (*tagged[api.Schedule], error) {
 		if _, err := s.mySchedule(ctx, in.ID); err != nil {
 			return nil, err
 		}
-		sch, err := do(s.opts.Schedules, ctx, in.ID, in.version())
+		sch, err := do(s.keeper, ctx, in.ID, in.version())
 		return s.taggedSchedule(sch, "", err)
 	}
 }
@@ -188,11 +184,11 @@ type backfillInput struct {
 	Body api.Backfill
 }
 
-func (s *Server) backfill(ctx context.Context, in *backfillInput) (*body[api.ScheduleTimes], error) {
+func (s schedules) backfill(ctx context.Context, in *backfillInput) (*body[api.ScheduleTimes], error) {
 	if _, err := s.mySchedule(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	slots, err := s.opts.Schedules.Backfill(ctx, in.ID, in.Body.From, in.Body.To)
+	slots, err := s.keeper.Backfill(ctx, in.ID, in.Body.From, in.Body.To)
 	visitOf(ctx).after = in.Body
 	return answer(api.ScheduleTimes{Times: orEmpty(slots)}, err)
 }
@@ -202,7 +198,7 @@ type nextInput struct {
 	N int `query:"n" minimum:"1" maximum:"100" default:"5" doc:"Number of times"`
 }
 
-func (s *Server) nextTimes(ctx context.Context, in *nextInput) (*body[api.ScheduleTimes], error) {
+func (s schedules) nextTimes(ctx context.Context, in *nextInput) (*body[api.ScheduleTimes], error) {
 	sch, err := s.mySchedule(ctx, in.ID)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func nextOf(sch *schedule.Schedule, n int) ([]time.Time, error) {
 
 // scheduleSpec returns the schedule that a request describes; all its faults are reported at
 // once. was is the schedule as it is, nil for a new one.
-func (s *Server) scheduleSpec(ctx context.Context, n *api.Schedule, tenant string,
+func (s schedules) scheduleSpec(ctx context.Context, n *api.Schedule, tenant string,
 	was *schedule.Schedule) (spec *schedule.Spec, note string, err error) {
 	var bad weir.InputError
 	spec = &schedule.Spec{

@@ -37,26 +37,33 @@ func (m *IfMatch) version() string {
 	return strings.Trim(v, `"`)
 }
 
+// webhooks serves webhooks, and the deliveries of events.
+type webhooks struct {
+	*Server
+	of *callback.Notifier
+}
+
 func (s *Server) webhookRoutes() {
+	h := webhooks{s, s.opts.Webhooks}
 	tag := "webhooks"
 	one := webhookPath + "/{id}"
 	add(s, post(access.Control, "webhook.create", webhookPath, tag, "Create a webhook").creates().showsOnce("secret").
-		about("Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the same Idempotency-Key omits it."), s.createWebhook)
-	add(s, get(access.Read, "webhook.list", webhookPath, tag, "List webhooks, the oldest first"), s.listWebhooks)
-	add(s, get(access.Read, "webhook.get", one, tag, "Get a webhook"), s.getWebhook)
-	add(s, put(access.Control, "webhook.change", one, tag, "Change a webhook, or enable it again"), s.changeWebhook)
+		about("Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the same Idempotency-Key omits it."), h.createWebhook)
+	add(s, get(access.Read, "webhook.list", webhookPath, tag, "List webhooks, the oldest first"), h.listWebhooks)
+	add(s, get(access.Read, "webhook.get", one, tag, "Get a webhook"), h.getWebhook)
+	add(s, put(access.Control, "webhook.change", one, tag, "Change a webhook, or enable it again"), h.changeWebhook)
 	add(s, del(access.Control, "webhook.delete", one, tag, "Delete a webhook; its pending deliveries are cancelled").
-		about("A webhook of the configuration file is not deleted: its changes over the API are reset, and the file applies again."), s.deleteWebhook)
+		about("A webhook of the configuration file is not deleted: its changes over the API are reset, and the file applies again."), h.deleteWebhook)
 	add(s, post(access.Control, "webhook.test", one+"/test", tag,
-		"Send a test event to a webhook and show the result"), s.testWebhook)
+		"Send a test event to a webhook and show the result"), h.testWebhook)
 	add(s, post(access.Control, "webhook.rotate", one+"/rotate", tag,
 		"Rotate the secret of a webhook").showsOnce("secret").
-		about("Events are signed with both secrets for a while, so that the receiver can use either."), s.rotateWebhook)
+		about("Events are signed with both secrets for a while, so that the receiver can use either."), h.rotateWebhook)
 }
 
 // myWebhook finds a webhook that the caller sees. One of all tenants is the operator's.
-func (s *Server) myWebhook(ctx context.Context, id string) (callback.Endpoint, error) {
-	e, err := s.opts.Webhooks.Endpoint(ctx, id)
+func (s webhooks) myWebhook(ctx context.Context, id string) (callback.Endpoint, error) {
+	e, err := s.of.Endpoint(ctx, id)
 	if err == nil && !seesWebhook(ctx, &e) {
 		return callback.Endpoint{}, weir.ErrNotFound
 	}
@@ -113,7 +120,7 @@ type webhookInput struct {
 	Body api.Webhook
 }
 
-func (s *Server) createWebhook(ctx context.Context, in *webhookInput) (*made[api.Webhook], error) {
+func (s webhooks) createWebhook(ctx context.Context, in *webhookInput) (*made[api.Webhook], error) {
 	n, tenant := in.Body, in.Body.Tenant
 	if tenant != "" || !caller(ctx).SeesAll() {
 		var err error
@@ -125,10 +132,10 @@ func (s *Server) createWebhook(ctx context.Context, in *webhookInput) (*made[api
 	if err != nil {
 		return nil, err
 	}
-	e, secret, err := s.opts.Webhooks.Register(ctx, callback.Endpoint{ID: id, Tenant: tenant, URL: n.URL, Types: n.Events,
+	e, secret, err := s.of.Register(ctx, callback.Endpoint{ID: id, Tenant: tenant, URL: n.URL, Types: n.Events,
 		Note: n.Note, Set: stamp(ctx)}, n.Secret)
 	if err == nil && n.Disabled {
-		e, err = s.opts.Webhooks.Change(ctx, e.ID, func(e *callback.Endpoint) error { e.Enabled = false; return nil })
+		e, err = s.of.Change(ctx, e.ID, func(e *callback.Endpoint) error { e.Enabled = false; return nil })
 	}
 	if err != nil {
 		return nil, renamed(err, "types", "events")
@@ -142,22 +149,22 @@ func (s *Server) createWebhook(ctx context.Context, in *webhookInput) (*made[api
 	return &made[api.Webhook]{webhookPath + "/" + e.ID, view}, nil
 }
 
-func (s *Server) listWebhooks(ctx context.Context, in *Paging) (*body[api.Page[api.Webhook]], error) {
+func (s webhooks) listWebhooks(ctx context.Context, in *Paging) (*body[api.Page[api.Webhook]], error) {
 	return answer(pageOf(in, lister[callback.Endpoint, api.Webhook]{
 		name: "webhooks",
 		read: func(after string, limit int) (page []callback.Endpoint, next string, err error) {
-			page, err = s.opts.Webhooks.ListEndpoints(ctx, after, limit)
+			page, err = s.of.ListEndpoints(ctx, after, limit)
 			if len(page) == limit {
 				next = page[limit-1].ID
 			}
 			return page, next, err
 		},
-		id: func(e *callback.Endpoint) string { return e.ID }, view: viewWebhook,
+		id: func(e *callback.Endpoint) string { return e.ID }, view: sure(viewWebhook),
 		sees: func(e *callback.Endpoint) bool { return seesWebhook(ctx, e) },
 	}))
 }
 
-func (s *Server) getWebhook(ctx context.Context, in *WebhookID) (*tagged[api.Webhook], error) {
+func (s webhooks) getWebhook(ctx context.Context, in *WebhookID) (*tagged[api.Webhook], error) {
 	e, err := s.myWebhook(ctx, in.ID)
 	return taggedWebhook(&e, err)
 }
@@ -168,7 +175,7 @@ type changeWebhookInput struct {
 	Body api.Webhook
 }
 
-func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*tagged[api.Webhook], error) {
+func (s webhooks) changeWebhook(ctx context.Context, in *changeWebhookInput) (*tagged[api.Webhook], error) {
 	before, err := s.myWebhook(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -185,7 +192,7 @@ func (s *Server) changeWebhook(ctx context.Context, in *changeWebhookInput) (*ta
 		return nil, err
 	}
 	version := in.version()
-	after, err := s.opts.Webhooks.Change(ctx, in.ID, func(e *callback.Endpoint) error {
+	after, err := s.of.Change(ctx, in.ID, func(e *callback.Endpoint) error {
 		if version != "" && version != webhookTag(e) {
 			return records.ErrChanged
 		}
@@ -203,7 +210,7 @@ type deleteWebhookInput struct {
 	IfMatch
 }
 
-func (s *Server) deleteWebhook(ctx context.Context, in *deleteWebhookInput) (*nothing, error) {
+func (s webhooks) deleteWebhook(ctx context.Context, in *deleteWebhookInput) (*nothing, error) {
 	e, err := s.myWebhook(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -214,12 +221,12 @@ func (s *Server) deleteWebhook(ctx context.Context, in *deleteWebhookInput) (*no
 	visitOf(ctx).before = viewWebhook(&e)
 	switch {
 	case e.File == nil:
-		err = s.opts.Webhooks.Remove(ctx, in.ID)
+		err = s.of.Remove(ctx, in.ID)
 	case e.Set.At.IsZero():
 		err = &check.Refusal{Code: "in_use", Detail: "the webhook comes from the configuration file",
 			Fix: "disable it, or remove it from the file and restart a node"}
 	default:
-		err = s.opts.Webhooks.Reset(ctx, in.ID)
+		err = s.of.Reset(ctx, in.ID)
 	}
 	return &nothing{}, err
 }
@@ -234,12 +241,12 @@ type testWebhookInput struct {
 	Body *api.Verb
 }
 
-func (s *Server) testWebhook(ctx context.Context, in *testWebhookInput) (*body[api.Delivery], error) {
+func (s webhooks) testWebhook(ctx context.Context, in *testWebhookInput) (*body[api.Delivery], error) {
 	e, err := s.myWebhook(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.opts.Webhooks.Test(ctx, in.ID)
+	d, err := s.of.Test(ctx, in.ID)
 	return answer(viewDelivery(&d, e.URL), err)
 }
 
@@ -251,7 +258,7 @@ type rotateInput struct {
 // keepSecret is how long events are also signed with a replaced secret.
 const keepSecret, mostKeepSecret = 24 * time.Hour, 30 * 24 * time.Hour
 
-func (s *Server) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api.Webhook], error) {
+func (s webhooks) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api.Webhook], error) {
 	if _, err := s.myWebhook(ctx, in.ID); err != nil {
 		return nil, err
 	}
@@ -264,7 +271,7 @@ func (s *Server) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api.
 		return nil, &weir.FieldError{Code: "out_of_range", Field: "keep", Problem: want.Keep.String() +
 			" is not between 0 and " + mostKeepSecret.String(), Fix: "leave it out for " + keepSecret.String()}
 	}
-	e, secret, err := s.opts.Webhooks.Rotate(ctx, in.ID, want.Secret, keep, caller(ctx).KeyID)
+	e, secret, err := s.of.Rotate(ctx, in.ID, want.Secret, keep, caller(ctx).KeyID)
 	if err != nil {
 		return nil, err
 	}

@@ -19,15 +19,16 @@ type DeliveryID struct {
 }
 
 func (s *Server) deliveryRoutes() {
+	h := webhooks{s, s.opts.Webhooks}
 	tag := "webhooks"
 	add(s, get(access.Read, "bulk_action.deliveries", bulkPath+"/{id}/deliveries", tag,
-		"List the deliveries of a bulk action, the newest first"), ofBulk(s, s.listOfBulk))
+		"List the deliveries of a bulk action, the newest first"), ofBulk(s, h.listOfBulk))
 	add(s, get(access.Read, "delivery.list", deliveryPath, tag,
-		"List the deliveries of a webhook, the newest first"), s.listDeliveries)
+		"List the deliveries of a webhook, the newest first"), h.listDeliveries)
 	add(s, get(access.Read, "delivery.get", deliveryPath+"/{id}", tag,
-		"Get a delivery with its attempts"), s.getDelivery)
+		"Get a delivery with its attempts"), h.getDelivery)
 	add(s, post(access.Control, "delivery.resend", deliveryPath+"/{id}/resend", tag,
-		"Send a delivery again, with the same id and bytes"), s.resend)
+		"Send a delivery again, with the same id and bytes"), h.resend)
 }
 
 // viewDelivery is a delivery as the API shows it; url is that of its webhook.
@@ -50,12 +51,12 @@ func viewDelivery(d *callback.Delivery, url string) api.Delivery {
 
 // deliverySight knows which deliveries a caller sees, of one request.
 type deliverySight struct {
-	s    *Server
+	s    webhooks
 	ctx  context.Context
 	urls map[string]string // of webhooks that were looked up and are seen
 }
 
-func (s *Server) sight(ctx context.Context) *deliverySight {
+func (s webhooks) sight(ctx context.Context) *deliverySight {
 	return &deliverySight{s, ctx, map[string]string{}}
 }
 
@@ -72,7 +73,7 @@ func (v *deliverySight) url(d *callback.Delivery) (url string, seen bool, err er
 	if url, ok := v.urls[d.Endpoint]; ok {
 		return url, true, nil
 	}
-	e, err := v.s.opts.Webhooks.Endpoint(v.ctx, d.Endpoint)
+	e, err := v.s.of.Endpoint(v.ctx, d.Endpoint)
 	if errors.Is(err, weir.ErrNotFound) { // removed, or a topic
 		return "", caller(v.ctx).SeesAll(), nil
 	}
@@ -88,7 +89,7 @@ type bulkDeliveriesInput struct {
 	Paging
 }
 
-func (s *Server) listOfBulk(ctx context.Context, in *bulkDeliveriesInput) (*body[api.Page[api.Delivery]], error) {
+func (s webhooks) listOfBulk(ctx context.Context, in *bulkDeliveriesInput) (*body[api.Page[api.Delivery]], error) {
 	return answer(s.deliveries(ctx, &in.Paging, callback.Query{BulkAction: in.ID}))
 }
 
@@ -97,7 +98,7 @@ type deliveriesInput struct {
 	Webhook string `query:"webhook" required:"true" minLength:"1" maxLength:"128" doc:"Id of the webhook, or topic_ and the name of a topic"`
 }
 
-func (s *Server) listDeliveries(ctx context.Context, in *deliveriesInput) (*body[api.Page[api.Delivery]], error) {
+func (s webhooks) listDeliveries(ctx context.Context, in *deliveriesInput) (*body[api.Page[api.Delivery]], error) {
 	_, err := s.myWebhook(ctx, in.Webhook)
 	if err != nil && (!errors.Is(err, weir.ErrNotFound) || !caller(ctx).SeesAll()) {
 		return nil, err // operators see what was sent to topics, and to what is removed
@@ -106,14 +107,14 @@ func (s *Server) listDeliveries(ctx context.Context, in *deliveriesInput) (*body
 }
 
 // deliveries is a page of deliveries. A page may be short, and is not the last then.
-func (s *Server) deliveries(ctx context.Context, in *Paging, q callback.Query) (page api.Page[api.Delivery], err error) {
+func (s webhooks) deliveries(ctx context.Context, in *Paging, q callback.Query) (page api.Page[api.Delivery], err error) {
 	list := "deliveries of " + q.BulkAction + " " + q.Endpoint
 	page.Data = []api.Delivery{}
 	if q.After, err = openCursor(in.Cursor, list); err != nil {
 		return page, err
 	}
 	q.Limit = min(in.Limit, 500)
-	found, err := s.opts.Webhooks.List(ctx, q)
+	found, err := s.of.List(ctx, q)
 	if err != nil {
 		return page, err
 	}
@@ -134,8 +135,8 @@ func (s *Server) deliveries(ctx context.Context, in *Paging, q callback.Query) (
 }
 
 // myDelivery finds a delivery that the caller sees.
-func (s *Server) myDelivery(ctx context.Context, id string) (d callback.Delivery, url string, err error) {
-	d, err = s.opts.Webhooks.Get(ctx, id)
+func (s webhooks) myDelivery(ctx context.Context, id string) (d callback.Delivery, url string, err error) {
+	d, err = s.of.Get(ctx, id)
 	if err != nil {
 		return d, "", err
 	}
@@ -149,7 +150,7 @@ func (s *Server) myDelivery(ctx context.Context, id string) (d callback.Delivery
 	return d, url, err
 }
 
-func (s *Server) getDelivery(ctx context.Context, in *DeliveryID) (*body[api.Delivery], error) {
+func (s webhooks) getDelivery(ctx context.Context, in *DeliveryID) (*body[api.Delivery], error) {
 	d, url, err := s.myDelivery(ctx, in.ID)
 	return answer(viewDelivery(&d, url), err)
 }
@@ -159,11 +160,11 @@ type resendInput struct {
 	Body *api.Verb
 }
 
-func (s *Server) resend(ctx context.Context, in *resendInput) (*body[api.Delivery], error) {
+func (s webhooks) resend(ctx context.Context, in *resendInput) (*body[api.Delivery], error) {
 	_, url, err := s.myDelivery(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.opts.Webhooks.Resend(ctx, in.ID)
+	d, err := s.of.Resend(ctx, in.ID)
 	return answer(viewDelivery(&d, url), err)
 }

@@ -10,6 +10,7 @@
 //	fleet     nodes, resources, tenants and scaling
 //	schedule  bulk actions by the clock
 //	callback  events to users' systems
+//	due       how schedules, deliveries and drafts wait for their time
 //	access    API keys and the audit log
 //
 // All keep their data as single records (package records), and one compare-and-swap decides each

@@ -63,7 +63,7 @@ func starts(g gate) []int {
 
 // exactWindow is the limiter of weir.
 func exactWindow() gate {
-	lim := limit.New(limit.Config{Rate: allowed})
+	lim := limit.New(allowed)
 	return gate{func(now time.Duration) { lim.Busy(int64(now)) }, func(now time.Duration) bool {
 		if lim.Ready(int64(now), perTask) > int64(now) {
 			return false

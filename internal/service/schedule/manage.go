@@ -51,31 +51,20 @@ func (k *Keeper) Get(ctx context.Context, id string) (*Schedule, error) {
 	return &e.Value, nil
 }
 
-// List returns up to limit schedules, at least 1, that keep accepts, nil for all, in the order of
-// creation. It begins after the id in cursor; the new cursor is empty at the end.
-func (k *Keeper) List(ctx context.Context, keep func(*Schedule) bool, cursor string, limit int) (page []*Schedule, next string, err error) {
-	const chunk = 64
-	limit = max(limit, 1)
-	for {
-		entries, err := k.table.List(ctx, "", cursor, chunk)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, e := range entries {
-			s := &e.Value
-			if keep != nil && !keep(s) {
-				continue
-			}
-			if len(page) == limit {
-				return page, page[limit-1].ID, nil
-			}
-			page = append(page, s)
-		}
-		if len(entries) < chunk {
-			return page, "", nil
-		}
-		cursor = entries[len(entries)-1].Name
+// List returns up to limit schedules with an id after a given one, in the order of creation, and the id
+// to continue after; empty at the end.
+func (k *Keeper) List(ctx context.Context, after string, limit int) (page []Schedule, next string, err error) {
+	found, err := k.table.List(ctx, "", after, limit)
+	if err != nil {
+		return nil, "", err
 	}
+	for i := range found {
+		page = append(page, found[i].Value)
+	}
+	if len(found) == limit {
+		next = found[limit-1].Name
+	}
+	return page, next, nil
 }
 
 // Update changes the spec of a schedule, if it still has the version; an empty version matches

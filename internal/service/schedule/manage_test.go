@@ -78,16 +78,12 @@ func TestListGoesThroughAllPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, k := idle(t, "2026-01-10T11:30:00Z")
 		var want, got []string
-		for i := range 150 {
-			s := create(t, k, Spec{Cron: "0 * * * *"})
-			if i%2 == 0 {
-				want = append(want, s.ID)
-			}
+		for range 70 {
+			want = append(want, create(t, k, Spec{Cron: "0 * * * *"}).ID)
 			time.Sleep(time.Millisecond)
 		}
-		keep := func(s *Schedule) bool { return slices.Contains(want, s.ID) }
 		for cursor, pages := "", 1; ; pages++ {
-			page, next, err := k.List(t.Context(), keep, cursor, 25)
+			page, next, err := k.List(t.Context(), cursor, 25)
 			if err != nil {
 				t.Fatal(err)
 			}
