@@ -32,15 +32,15 @@ func CheckHTTPAction(t testing.TB, url string, item json.RawMessage) {
 //   - answers 200 with a result for every item, and for no other;
 //   - answers the same for the same idempotency key, also when the items come
 //     in another order or in another batch, as they do after a failure;
-//   - does not mind fields that it does not know;
+//   - ignores unknown fields;
 //   - refuses calls that are unsigned, forged or old, when Secret is set.
 type HTTPCheck struct {
 	// URL of the endpoint.
 	URL string
 	// Item is the document of the trial items. It should be one that succeeds. Default {}.
 	Item json.RawMessage
-	// Secret is what the endpoint verifies signatures with. Default: calls are
-	// signed with one that it does not know, and it is not expected to verify them.
+	// Secret is the secret that the endpoint verifies signatures with. Default: calls are
+	// signed with a random one, and the endpoint is not expected to verify them.
 	Secret string
 	// Header is sent with every call.
 	Header map[string]string
@@ -175,7 +175,7 @@ func (k *checker) checkUnknownFields() {
 	k.compare("a call with fields that are not documented", []int{0, 1, 2})
 }
 
-// compare sends items again and wants the results of the first call.
+// compare sends items again and expects the results of the first call.
 func (k *checker) compare(name string, numbers []int) {
 	k.t.Helper()
 	got, err := k.send(2, numbers...)

@@ -1,7 +1,7 @@
 // Package weirtest helps users of weir to test their actions and chains.
 //
 // [Run] takes items through an action or a chain on a real engine with an in-memory store and
-// returns what became of each. Inside a testing/synctest bubble time is fake, so
+// returns the result of each. Inside a testing/synctest bubble time is fake, so
 // that retries with minutes of backoff take no time. [CheckHTTPAction] checks an
 // HTTP batch endpoint in any language.
 package weirtest
@@ -19,13 +19,13 @@ import (
 	"github.com/weirhq/weir/store/memstore"
 )
 
-// Results tells what became of the items of one run.
+// Results holds the results of one run.
 type Results struct {
 	t     testing.TB
 	items []Item
 }
 
-// Item tells what became of one item.
+// Item is the result of one item.
 type Item struct {
 	ID       string
 	State    string // done, failed or cancelled
@@ -33,7 +33,7 @@ type Item struct {
 	Code     string // failed: the error's code; cancelled: the reason
 	Message  string
 	Attempts int
-	Output   json.RawMessage // what the last step that answered said of it
+	Output   json.RawMessage // of the last step that answered
 }
 
 // Run takes items through an action or a chain and returns when the last one has
@@ -87,7 +87,7 @@ func run[In any](ctx context.Context, w weir.Work[In], items []weir.Item[In]) (*
 // Items returns every item in the order of the input.
 func (r *Results) Items() []Item { return r.items }
 
-// Item returns the first item with the id, and fails the test if there is none.
+// Item returns the first item with the id. It fails the test without one.
 func (r *Results) Item(id string) Item {
 	r.t.Helper()
 	for _, it := range r.items {

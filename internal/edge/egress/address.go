@@ -27,7 +27,7 @@ func newRules(allow []Rule, self Self) rules {
 func (r rules) refuse(to netip.AddrPort) string {
 	addr := to.Addr().Unmap().WithZone("")
 	if to.Port() == 0 {
-		return "port 0 is none"
+		return "port 0 is not a port"
 	}
 	if r.listed(addr, to.Port()) {
 		// A rule for an IPv4 gateway does not open the addresses behind it.
@@ -40,7 +40,7 @@ func (r rules) refuse(to netip.AddrPort) string {
 		return what
 	}
 	if !usualPort(to.Port()) {
-		return fmt.Sprintf("port %d is none of 80, 443 and 1024 upwards", to.Port())
+		return fmt.Sprintf("port %d is not allowed: only 80, 443, and 1024 and above are", to.Port())
 	}
 	return ""
 }

@@ -115,7 +115,7 @@ func (g *Guard) checkAddress(addr netip.Addr, port uint16) *weir.FieldError {
 }
 
 func badPort(port uint16) *weir.FieldError {
-	return badURL(fmt.Sprintf("port %d is none of 80, 443 and 1024 upwards", port), operator)
+	return badURL(fmt.Sprintf("port %d is not allowed: only 80, 443, and 1024 and above are", port), operator)
 }
 
 // CheckName resolves the name of an accepted URL and refuses it if none of its addresses is

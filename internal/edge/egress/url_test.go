@@ -57,7 +57,7 @@ func TestURLsThatAreRefused(t *testing.T) {
 		{"user", "https://user@example.com/", CodeBadURL, "holds a user name"},
 		{"empty user", "https://@example.com/", CodeBadURL, "holds a user name"},
 		{"port 0", "https://example.com:0/", CodeBadURL, "port 0 is not between"},
-		{"port 22", "https://example.com:22/", CodeBadURL, "port 22 is none of 80, 443 and 1024 upwards; an operator can allow it with egress.allow"},
+		{"port 22", "https://example.com:22/", CodeBadURL, "port 22 is not allowed: only 80, 443, and 1024 and above are; an operator can allow it with egress.allow"},
 		{"port 25 of an address", "https://8.8.8.8:25/", CodeBadURL, "port 25"},
 		{"port beyond the last", "https://example.com:65536/", CodeBadURL, "port 65536"},
 		{"port that is not a number", "https://example.com:https/", CodeBadURL, "is not a URL"},

@@ -18,7 +18,7 @@ const drainBytes = 64 << 10
 
 // refusal returns the error of any answer other than 2xx with a body.
 func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error {
-	head, _ := io.ReadAll(io.LimitReader(resp.Body, excerptBytes)) // whatever came is enough for a message
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, excerptBytes)) // a part is enough for a message
 	_, _ = io.CopyN(io.Discard, resp.Body, drainBytes)
 	status, text := resp.StatusCode, describe(resp.StatusCode, head)
 	switch {

@@ -129,7 +129,7 @@ func (f *object) page(s *objectStream) (Page, error) {
 }
 
 // explain turns any error into a permanent or a transient one. If the download broke, that is
-// the cause, whatever error its partial row led to.
+// the cause, and an error of its partial row only a consequence.
 func (f *object) explain(ctx context.Context, s *objectStream, err error) error {
 	if s.wire.err != nil {
 		return transient(ctx, "read the object", s.wire.err)

@@ -13,7 +13,7 @@ var seeds = []string{
 	`item[id]`, `item.tags[-1:]`, `"\xff"`, `b"x"`, `#`, `$env`, `steps`, `1..2`, `item.a() + {}`, `if true { 1 } else { 2 }`,
 }
 
-// Whatever is written and whatever the item is: no panic, and what comes out is JSON.
+// No expression and no item causes a panic, and every result is JSON.
 func FuzzProgram(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s, anItem.Data)
@@ -39,7 +39,7 @@ func FuzzProgram(f *testing.F) {
 	})
 }
 
-// Whatever a filter is, it does not panic.
+// No filter causes a panic.
 func FuzzFilter(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s, anItem.Data, "a message")
@@ -51,7 +51,7 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// Whatever schema and document are, the check ends.
+// The check ends for every schema and document.
 func FuzzSchema(f *testing.F) {
 	f.Add([]byte(aSchema), anItem.Data)
 	f.Add([]byte(`{"$ref":"#"}`), []byte(`1`))

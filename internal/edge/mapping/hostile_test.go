@@ -23,7 +23,7 @@ func large() []byte {
 		strings.Repeat("x", 12*n) + `"}`)
 }
 
-// Whatever a tenant writes ends soon: it is refused, fails the item, or is cheap.
+// Every expression of a tenant ends soon: it is refused, fails the item, or is cheap.
 func TestHostileExpressionsEndSoon(t *testing.T) {
 	doubled := func(first, step string, times int) string {
 		s := "let a0 = " + first + "; "

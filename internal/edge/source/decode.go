@@ -108,7 +108,7 @@ func (r *Reader) chooseEncoding(sample []byte) (bom int) {
 	switch {
 	case r.opts.Encoding != "":
 		r.found.Encoding = strings.ToLower(r.opts.Encoding)
-	case validUTF8(sample) || looksJSON(r.opts.Format, r.name, sample):
+	case validUTF8(sample) || detectFormat(r.opts.Format, r.name, sample) != CSV:
 		r.found.Encoding = "utf-8" // the JSON standard requires UTF-8: anything else is an error, not a guess
 	default:
 		r.found.Encoding = "windows-1252"

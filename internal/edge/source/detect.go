@@ -66,22 +66,13 @@ func detectFormat(want Format, name string, sample []byte) Format {
 func lineOrJSON(sample []byte) Format {
 	line, rest, more := bytes.Cut(sample, []byte("\n"))
 	rest = bytes.TrimSpace(rest)
-	if !more || len(rest) == 0 || rest[0] == '{' || jsontext.Value(line).IsValid() || !unfinished(line) {
+	if !more || len(rest) == 0 || rest[0] == '{' || jsontext.Value(line).IsValid() {
+		return NDJSON
+	}
+	if _, closed := new(scanner).scan(line); closed {
 		return NDJSON
 	}
 	return JSON
-}
-
-// unfinished reports whether line opens more brackets than it closes.
-func unfinished(line []byte) bool {
-	var s scanner
-	_, done := s.scan(line)
-	return !done
-}
-
-// looksJSON applies detectFormat to text that is not decoded yet.
-func looksJSON(want Format, name string, sample []byte) bool {
-	return detectFormat(want, name, sample) != CSV
 }
 
 // extension returns the extension of the file name, without that of a compressor.

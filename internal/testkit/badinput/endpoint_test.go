@@ -16,7 +16,7 @@ import (
 	"github.com/weirhq/weir/store/memstore"
 )
 
-// answers of endpoints that make no sense, and what is told of them.
+// answers of endpoints that make no sense, and the errors they lead to.
 var answers = map[string]struct {
 	status     int
 	body, told string

@@ -58,7 +58,7 @@ func trickle(c net.Conn) {
 	}
 }
 
-// bodyRows are faults of bodies, whatever is in them, and of what goes before them.
+// bodyRows are faults of bodies that do not depend on their content, and of headers.
 func bodyRows() []row {
 	const items, bulk = "/v1/bulk-actions/{draft}/items", "/v1/bulk-actions"
 	return []row{

@@ -14,7 +14,7 @@ type row struct {
 	ask    ask
 	status int
 	code   string
-	says   string // parts of what is told, with | between them
+	says   string // parts of the message, with | between them
 }
 
 // good is the answer to a valid request.

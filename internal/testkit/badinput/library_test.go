@@ -31,7 +31,7 @@ type libraryRow struct {
 	name  string
 	spec  func(*spec)
 	items items
-	want  string // code, and what is told
+	want  string // code and message
 }
 
 func item(id, data string) items {

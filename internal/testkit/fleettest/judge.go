@@ -147,12 +147,5 @@ func (f *Fleet) verifyOne(v *Verdict, b *bulk, calls []recorder.Entry) {
 		f.t.Errorf("bulk action %s: %v", b.ID(), err)
 	}
 	v.Items += b.items
-	v.Stats.Lives = max(v.Stats.Lives, s.Lives)
-	v.Stats.Calls += s.Calls
-	v.Stats.Refused += s.Refused
-	v.Stats.Repeats += s.Repeats
-	v.Stats.Worst = max(v.Stats.Worst, s.Worst)
-	v.Stats.Late += s.Late
-	v.Stats.Done += s.Done
-	v.Stats.Failed += s.Failed
+	v.Stats = v.Stats.Add(s)
 }

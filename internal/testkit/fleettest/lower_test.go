@@ -38,7 +38,7 @@ type lowering struct {
 // A limit is lowered again and again while the leader is killed, frozen or cut
 // off just before, during or just after. By the times at which nodes took calls up,
 // no second after the answer holds more than the lower limit.
-func TestALoweredLimitHoldsWhateverHappensToTheLeader(t *testing.T) {
+func TestALoweredLimitHoldsDuringEveryFaultOfTheLeader(t *testing.T) {
 	random := rand.New(rand.NewPCG(*loweredBy, 0))
 	r := testenv.Redis(t)
 	w := lowered{proxies: map[int]*faultproxy.Proxy{}, random: random}

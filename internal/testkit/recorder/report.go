@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 )
 
@@ -87,27 +85,18 @@ func (r *Report) readFile(dir, state string) error {
 		return err
 	}
 	defer f.Close()
-	in := csv.NewReader(f)
-	in.ReuseRecord = true
-	head, err := in.Read()
-	if err != nil {
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	head = slices.Clone(head)
-	for {
-		cells, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		row, err := rowOf(state, head, cells)
+	for _, cells := range rows[1:] {
+		row, err := rowOf(state, rows[0], cells)
 		if err != nil {
 			return err
 		}
 		r.Rows = append(r.Rows, row)
 	}
+	return nil
 }
 
 func rowOf(state string, head, cells []string) (row Row, err error) {

@@ -50,6 +50,18 @@ func (s Stats) String() string {
 		s.Done, s.Failed, s.Calls, s.Refused, s.Lives, s.Repeats, s.Worst)
 }
 
+// Add returns the measurements of two runs together.
+func (s Stats) Add(o Stats) Stats {
+	s.Lives, s.Worst = max(s.Lives, o.Lives), max(s.Worst, o.Worst)
+	s.Calls += o.Calls
+	s.Refused += o.Refused
+	s.Repeats += o.Repeats
+	s.Late += o.Late
+	s.Done += o.Done
+	s.Failed += o.Failed
+	return s
+}
+
 // history is the log of one item at one step.
 type history struct {
 	key                 string

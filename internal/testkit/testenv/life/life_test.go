@@ -27,7 +27,7 @@ func TestProcess(*testing.T) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	case "fails":
-		fmt.Fprintln(os.Stderr, "no luck")
+		fmt.Fprintln(os.Stderr, "out of space")
 		os.Exit(7)
 	}
 }
@@ -62,7 +62,7 @@ func TestAProcessEndsWithItsInput(t *testing.T) {
 func TestAProcessThatFailsTellsWhy(t *testing.T) {
 	p := start(t, "fails")
 	_, err := p.Await("ready")
-	if life.Code(err) != 7 || !strings.Contains(err.Error(), "no luck") {
+	if life.Code(err) != 7 || !strings.Contains(err.Error(), "out of space") {
 		t.Errorf("Await = %v, want exit code 7 and what it said", err)
 	}
 	if err := start(t, "fails").Kill(); err != nil && life.Code(err) != 7 {
