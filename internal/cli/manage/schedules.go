@@ -1,0 +1,167 @@
+package manage
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/link"
+	"github.com/weirhq/weir/internal/cli/spec"
+	"github.com/weirhq/weir/internal/cli/watch"
+)
+
+func scheduleView() command.View[api.Schedule] {
+	type s = api.Schedule
+	return command.View[s]{
+		Plural: "schedules",
+		ID:     func(x *s) string { return x.ID },
+		Columns: []command.Column[s]{
+			command.Col("id", func(x *s) any { return x.ID }),
+			command.Col("name", func(x *s) any { return x.Name }),
+			command.Col("tenant", func(x *s) any { return x.Tenant }),
+			command.Col("when", func(x *s) any { return cmp.Or(x.Cron, x.At) }),
+			command.Col("zone", func(x *s) any { return cmp.Or(x.Zone, "UTC") }),
+			command.Col("paused", func(x *s) any { return x.Paused }),
+			command.Col("next", func(x *s) any { return first(x.Next) }),
+		},
+		More: []command.Column[s]{
+			command.Col("overlap", func(x *s) any { return x.Overlap }),
+			command.Col("catch up", func(x *s) any { return x.CatchUp }),
+			command.Col("until", func(x *s) any { return x.Until }),
+			command.Col("does", func(x *s) any { return watch.WhatFor(&x.BulkAction) }),
+			command.Col("last", func(x *s) any { return lastFire(x.History) }),
+			command.Col("note", func(x *s) any { return x.Note }),
+			command.Col("created", func(x *s) any { return x.CreatedAt }),
+		},
+	}
+}
+
+func first(times []time.Time) time.Time {
+	if len(times) == 0 {
+		return time.Time{}
+	}
+	return times[0]
+}
+
+func lastFire(all []api.ScheduledFire) string {
+	if len(all) == 0 {
+		return ""
+	}
+	f := all[0]
+	text := command.People(f.Slot) + " " + f.Result
+	if f.BulkAction+f.Reason != "" {
+		text += ": " + cmp.Or(f.BulkAction, f.Reason)
+	}
+	return text
+}
+
+func schedulesCommand() command.Command {
+	return command.Command{Use: "schedules",
+		Short: "manage schedules of bulk actions: list, get, create, pause, resume, next, backfill, delete", Subs: []command.Command{
+			{Use: "list", Short: "list the schedules", Args: command.Args(0, 0, ""), Bind: func(fs *pflag.FlagSet) command.Runner {
+				return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
+					return command.List(l.Printer, scheduleView(), l.Schedules(ctx), 0)
+				})
+			}},
+			scheduleVerb("get ID", "show a schedule, its next time and its last result",
+				func(ctx context.Context, l *link.Link, id, _ string) (api.Schedule, error) {
+					return l.Schedule(ctx, id)
+				}),
+			{Use: "create -f FILE", Short: "create a schedule", Args: command.Args(0, 0, ""),
+				Example: `  weir schedules create -f monday.yaml`, Bind: bindScheduleCreate},
+			scheduleVerb("pause ID", "pause a schedule", func(ctx context.Context, l *link.Link, id, reason string) (api.Schedule, error) {
+				return l.PauseSchedule(ctx, id, reason)
+			}),
+			scheduleVerb("resume ID", "resume a schedule from now on", func(ctx context.Context, l *link.Link, id, reason string) (api.Schedule, error) {
+				return l.ResumeSchedule(ctx, id, reason)
+			}),
+			{Use: "next ID", Short: "list the next times of a schedule", Args: command.Args(1, 1, "ID"), Bind: func(fs *pflag.FlagSet) command.Runner {
+				n := fs.Int("count", 5, "number of times, `N`")
+				return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+					times, err := l.NextTimes(ctx, args[0], *n)
+					return showTimes(l, times, err)
+				})
+			}},
+			{Use: "backfill ID", Short: "create the bulk actions of past times", Args: command.Args(1, 1, "ID"),
+				Example: `  weir schedules backfill sch_01k9x… --from 2030-01-01T00:00:00Z --to 2030-01-08T00:00:00Z`, Bind: bindBackfill},
+			removing("delete ID", "delete a schedule; its bulk actions stay", "the schedule",
+				func(ctx context.Context, l *link.Link, id string) error { return l.DeleteSchedule(ctx, id) }),
+		}}
+}
+
+func scheduleVerb(use, short string, do func(ctx context.Context, l *link.Link, id, reason string) (api.Schedule, error)) command.Command {
+	return command.Command{Use: use, Short: short, Args: command.Args(1, 1, "ID"), Bind: func(fs *pflag.FlagSet) command.Runner {
+		reason := ""
+		if use != "get ID" {
+			fs.StringVar(&reason, "reason", "", "`TEXT` for the audit log")
+		}
+		return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+			s, err := do(ctx, l, args[0], reason)
+			if err != nil {
+				return err
+			}
+			return command.One(l.Printer, scheduleView(), s)
+		})
+	}}
+}
+
+func bindScheduleCreate(fs *pflag.FlagSet) command.Runner {
+	file := spec.FileFlag(fs)
+	return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
+		all, err := spec.ReadAll[api.Schedule](l.Env, *file)
+		if err != nil {
+			return err
+		}
+		made := make([]api.Schedule, 0, len(all))
+		for i := range all {
+			s, err := l.CreateSchedule(ctx, all[i])
+			if err != nil {
+				return appliedBefore(atEntry(err, *file, i, len(all), all[i].Name), i)
+			}
+			made = append(made, s)
+		}
+		if len(made) == 1 {
+			return command.One(l.Printer, scheduleView(), made[0])
+		}
+		return command.List(l.Printer, scheduleView(), command.Seq(made), 0)
+	})
+}
+
+func bindBackfill(fs *pflag.FlagSet) command.Runner {
+	from := fs.String("from", "", "first `TIME`, as in 2030-01-01T00:00:00Z or 72h (ago)")
+	to := fs.String("to", "", "last `TIME` (default now)")
+	reason := fs.String("reason", "", "`TEXT` for the audit log")
+	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+		b := api.Backfill{To: time.Now().UTC(), Reason: *reason}
+		var err error
+		if b.From, err = command.Ago("--from", *from); err != nil {
+			return err
+		}
+		if b.From.IsZero() {
+			return command.BadUsage("add the first time, as in --from 72h", "--from is missing")
+		}
+		if *to != "" {
+			if b.To, err = command.Ago("--to", *to); err != nil {
+				return err
+			}
+		}
+		times, err := l.Backfill(ctx, args[0], b)
+		return showTimes(l, times, err)
+	})
+}
+
+// times writes moments.
+func showTimes(l *link.Link, all []time.Time, err error) error {
+	if err != nil {
+		return err
+	}
+	if l.Out == command.JSON {
+		return command.PrintJSON(l.Env, api.ScheduleTimes{Times: append([]time.Time{}, all...)})
+	}
+	return command.List(l.Printer, command.View[time.Time]{ID: func(t *time.Time) string { return t.UTC().Format(time.RFC3339) }, Columns: []command.Column[time.Time]{
+		command.Col("time", func(t *time.Time) any { return *t }),
+	}}, command.Seq(all), 0)
+}
