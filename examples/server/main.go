@@ -79,7 +79,7 @@ func campaign(ctx context.Context, server, action, secret string, users int, out
 		return err
 	}
 	defer c.Close()
-	if _, err := c.PutAction(ctx, "award",
+	if _, err := c.Actions().Put(ctx, "award",
 		api.Action{URL: action + "/award", UndoURL: action + "/award/undo", Secret: secret, Batch: 100}); err != nil {
 		return err
 	}

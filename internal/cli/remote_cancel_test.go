@@ -24,7 +24,7 @@ func TestWhatIsCancelledIsWatchedUntilItsCallsHaveEnded(t *testing.T) {
 	t.Cleanup(web.Close)
 	at, c := nodeFor(t)
 	t.Cleanup(open)
-	if _, err := c.PutAction(t.Context(), "hang", api.Action{URL: web.URL, Batch: 1}); err != nil {
+	if _, err := c.Actions().Put(t.Context(), "hang", api.Action{URL: web.URL, Batch: 1}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := c.Create(t.Context(), api.NewBulkAction{

@@ -16,9 +16,9 @@ import (
 	"github.com/weirhq/weir/internal/cli/link"
 )
 
-func keyView() command.View[api.Key] {
+func keyKind() kind[api.Key] {
 	type k = api.Key
-	return command.View[k]{
+	view := command.View[k]{
 		Plural: "keys",
 		ID:     func(x *k) string { return x.ID },
 		Columns: []command.Column[k]{
@@ -36,28 +36,22 @@ func keyView() command.View[api.Key] {
 			command.Col("key", func(x *k) any { return x.Key }),
 		},
 	}
+	return kind[k]{noun: "key", arg: "ID", view: view, of: (*client.Client).Keys}
 }
 
 func keysCommand() command.Command {
+	k := keyKind()
 	return command.Command{Use: "keys", Short: "manage API keys: list, create, revoke", Subs: []command.Command{
-		{Use: "list", Short: "list the API keys, without their text", Args: command.Args(0, 0, ""), Bind: func(fs *pflag.FlagSet) command.Runner {
-			return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
-				return command.List(l.Printer, keyView(), l.Keys(ctx), 0)
-			})
-		}},
+		k.list("list the API keys, without their text", ""),
 		{Use: "create NAME", Short: "create an API key; its text is shown once", Args: command.Args(1, 1, "NAME"),
 			Example: `  weir keys create nightly --scope submit --scope read --tenant growth --expires 2160h`, Bind: bindKeyCreate},
 		{Use: "revoke ID", Short: "revoke an API key permanently", Args: command.Args(1, 1, "ID"), Bind: func(fs *pflag.FlagSet) command.Runner {
 			yes := command.YesFlag(fs)
-			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-				if err := l.Env.Confirm(ctx, *yes, "revoking %s", args[0]); err != nil {
-					return err
+			return k.show(fs, func(ctx context.Context, l *link.Link, id string) (api.Key, error) {
+				if err := l.Env.Confirm(ctx, *yes, "revoking %s", id); err != nil {
+					return api.Key{}, err
 				}
-				k, err := l.RevokeKey(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return command.One(l.Printer, keyView(), k)
+				return l.RevokeKey(ctx, id)
 			})
 		}},
 	}}
@@ -77,11 +71,11 @@ func bindKeyCreate(fs *pflag.FlagSet) command.Runner {
 		if expires > 0 {
 			k.ExpiresAt = time.Now().Add(time.Duration(expires)).UTC().Truncate(time.Second)
 		}
-		made, err := l.CreateKey(ctx, k)
+		made, err := l.Keys().Create(ctx, k)
 		if err != nil {
 			return err
 		}
-		if err := command.One(l.Printer, keyView(), made); err != nil {
+		if err := command.One(l.Printer, keyKind().view, made); err != nil {
 			return err
 		}
 		l.Say("keep the key: it is not shown again")

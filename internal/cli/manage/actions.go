@@ -9,14 +9,15 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/link"
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
-func actionView() command.View[api.Action] {
+func actionKind() kind[api.Action] {
 	type a = api.Action
-	return command.View[a]{
+	view := command.View[a]{
 		Plural: "actions",
 		ID:     func(x *a) string { return x.Name },
 		Columns: []command.Column[a]{
@@ -37,33 +38,15 @@ func actionView() command.View[api.Action] {
 			command.Col("changed", func(x *a) any { return changedText(x.Provenance) }),
 		},
 	}
+	return kind[a]{noun: "action", arg: "NAME", view: view, of: (*client.Client).Actions}
 }
 
 func actionsCommand() command.Command {
+	k := actionKind()
 	return command.Command{Use: "actions", Short: "manage actions: list, get, apply, delete, test", Subs: []command.Command{
-		{Use: "list", Short: "list the actions", Args: command.Args(0, 0, ""), Bind: func(fs *pflag.FlagSet) command.Runner {
-			return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
-				return command.List(l.Printer, actionView(), l.Actions(ctx), 0)
-			})
-		}},
-		{Use: "get NAME", Short: "show an action", Args: command.Args(1, 1, "NAME"), Bind: func(fs *pflag.FlagSet) command.Runner {
-			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-				a, err := l.Action(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return command.One(l.Printer, actionView(), a)
-			})
-		}},
-		{Use: "apply -f FILE", Short: "create or update HTTP actions from a file", Args: command.Args(0, 0, ""),
-			Example: `  weir actions apply -f actions.yaml`, Bind: func(fs *pflag.FlagSet) command.Runner {
-				return applied(fs, actionView(), func(a *api.Action) string { return a.Name }, checkAction,
-					func(ctx context.Context, l *link.Link, name string, a api.Action) (api.Action, error) {
-						return l.PutAction(ctx, name, a)
-					})
-			}},
-		removing("delete NAME", "delete an action that is not in use", "the action",
-			func(ctx context.Context, l *link.Link, name string) error { return l.DeleteAction(ctx, name) }),
+		k.list("list the actions", ""), k.get("show an action"),
+		k.apply("create or update HTTP actions from a file", `  weir actions apply -f actions.yaml`, checkAction),
+		k.delete("delete an action that is not in use"),
 		{
 			Use: "test NAME", Short: "send a test batch to an action and show the request and the response", Args: command.Args(1, 1, "NAME"),
 			Example: `  weir actions test send-message --item '{"id":"u1","data":{"to":"u1@example.com"}}'`, Bind: bindActionTest,

@@ -15,9 +15,9 @@ import (
 	"github.com/weirhq/weir/internal/cli/term"
 )
 
-func resourceView() command.View[api.ResourceStatus] {
+func resourceKind() kind[api.ResourceStatus] {
 	type r = api.ResourceStatus
-	return command.View[r]{
+	view := command.View[r]{
 		Plural: "resources",
 		ID:     func(x *r) string { return x.Name },
 		Columns: []command.Column[r]{
@@ -40,6 +40,7 @@ func resourceView() command.View[api.ResourceStatus] {
 			command.Col("effective", func(x *r) any { return x.EffectiveAt }),
 		},
 	}
+	return kind[r]{noun: "resource", arg: "NAME", view: view, of: (*client.Client).Resources}
 }
 
 // rateUse is the share of the allowed rate that is used; a resource without a rate has none.
@@ -96,41 +97,12 @@ const resourcesLong = `Lists the resources, their limits, and how they are used.
   READY        items`
 
 func resourcesCommand() command.Command {
+	k := resourceKind()
 	return command.Command{Use: "resources", Short: "manage downstream systems and their limits: list, get, set, reset", Subs: []command.Command{
-		{Use: "list", Short: "list the resources, their limits and their use", Long: resourcesLong, Args: command.Args(0, 0, ""),
-			Bind: func(fs *pflag.FlagSet) command.Runner {
-				return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
-					return command.List(l.Printer, resourceView(), l.Resources(ctx), 0)
-				})
-			}},
-		{Use: "get NAME", Short: "show a resource", Args: command.Args(1, 1, "NAME"), Bind: func(fs *pflag.FlagSet) command.Runner {
-			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-				r, err := l.Resource(ctx, args[0])
-				if err != nil {
-					return err
-				}
-				return command.One(l.Printer, resourceView(), r)
-			})
-		}},
+		k.list("list the resources, their limits and their use", resourcesLong), k.get("show a resource"),
 		{Use: "set NAME", Short: "change the limits of a resource without a restart", Args: command.Args(1, 1, "NAME"),
 			Example: `  weir resources set send-message --rate 450/s --concurrency 8`, Bind: bindResourceSet},
-		{Use: "reset NAME", Short: "restore the limits of the configuration file or of the actions",
-			Args: command.Args(1, 1, "NAME"), Bind: func(fs *pflag.FlagSet) command.Runner {
-				return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-					if err := l.ResetResource(ctx, args[0]); err != nil {
-						return err
-					}
-					r, err := l.Resource(ctx, args[0])
-					if client.IsCode(err, "not_found") {
-						l.Say("the limits of %s are deleted; no action uses it", args[0])
-						return nil
-					}
-					if err != nil {
-						return err
-					}
-					return command.One(l.Printer, resourceView(), r)
-				})
-			}},
+		k.reset("restore the limits of the configuration file or of the actions", "the limits of %s are deleted; no action uses it"),
 	}}
 }
 
@@ -164,13 +136,13 @@ func bindResourceSet(fs *pflag.FlagSet) command.Runner {
 		if s.Note != "" {
 			l.Say("note: %s", term.Tame(s.Note))
 		}
-		return command.One(l.Printer, resourceView(), s)
+		return command.One(l.Printer, resourceKind().view, s)
 	})
 }
 
-func tenantView() command.View[api.Tenant] {
+func tenantKind() kind[api.Tenant] {
 	type t = api.Tenant
-	return command.View[t]{Plural: "tenants", ID: func(x *t) string { return x.Name }, Columns: []command.Column[t]{
+	view := command.View[t]{Plural: "tenants", ID: func(x *t) string { return x.Name }, Columns: []command.Column[t]{
 		command.Col("name", func(x *t) any { return x.Name }),
 		command.Col("weight", func(x *t) any { return cmp.Or(x.Weight, 1) }),
 		command.Col("max tasks", func(x *t) any { return command.None(int64(x.MaxTasks)) }),
@@ -180,6 +152,7 @@ func tenantView() command.View[api.Tenant] {
 		command.Col("changed", func(x *t) any { return changedText(x.Provenance) }),
 		command.Col("file", func(x *t) any { return fileTenant(x.File) }),
 	}}
+	return kind[t]{noun: "tenant", arg: "NAME", view: view, of: (*client.Client).Tenants}
 }
 
 // fileTenant tells what the configuration file says of a tenant that was changed at run time.
@@ -198,27 +171,12 @@ func fileTenant(t *api.Tenant) string {
 }
 
 func tenantsCommand() command.Command {
+	k := tenantKind()
 	return command.Command{Use: "tenants", Short: "manage tenants and their limits: list, set, reset", Subs: []command.Command{
-		{Use: "list", Short: "list the tenants", Args: command.Args(0, 0, ""), Bind: func(fs *pflag.FlagSet) command.Runner {
-			return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
-				return command.List(l.Printer, tenantView(), l.Tenants(ctx), 0)
-			})
-		}},
+		k.list("list the tenants", ""),
 		{Use: "set NAME", Short: "change the weight and the limits of a tenant", Args: command.Args(1, 1, "NAME"),
 			Example: `  weir tenants set growth --weight 3 --max-tasks 50`, Bind: bindTenantSet},
-		{Use: "reset NAME", Short: "restore the settings of the configuration file, or the defaults",
-			Args: command.Args(1, 1, "NAME"), Bind: func(fs *pflag.FlagSet) command.Runner {
-				return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-					if err := l.DeleteTenant(ctx, args[0]); err != nil {
-						return err
-					}
-					t, err := l.Tenant(ctx, args[0])
-					if err != nil {
-						return err
-					}
-					return command.One(l.Printer, tenantView(), t)
-				})
-			}},
+		k.reset("restore the settings of the configuration file, or the defaults", ""),
 	}}
 }
 
@@ -232,7 +190,7 @@ func bindTenantSet(fs *pflag.FlagSet) command.Runner {
 		if fs.Changed("weight") && t.Weight <= 0 {
 			return command.BadUsage("write more than 0; --paused stops a tenant", "--weight: %g is not above 0", t.Weight)
 		}
-		out, err := l.ChangeTenant(ctx, args[0], func(now *api.Tenant) error {
+		out, err := l.Tenants().Change(ctx, args[0], func(now *api.Tenant) error {
 			if fs.Changed("weight") {
 				now.Weight = t.Weight
 			}
@@ -250,6 +208,6 @@ func bindTenantSet(fs *pflag.FlagSet) command.Runner {
 		if err != nil {
 			return err
 		}
-		return command.One(l.Printer, tenantView(), out)
+		return command.One(l.Printer, tenantKind().view, out)
 	})
 }

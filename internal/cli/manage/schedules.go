@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/link"
-	"github.com/weirhq/weir/internal/cli/spec"
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
-func scheduleView() command.View[api.Schedule] {
+func scheduleKind() kind[api.Schedule] {
 	type s = api.Schedule
-	return command.View[s]{
+	view := command.View[s]{
 		Plural: "schedules",
 		ID:     func(x *s) string { return x.ID },
 		Columns: []command.Column[s]{
@@ -37,6 +37,7 @@ func scheduleView() command.View[api.Schedule] {
 			command.Col("created", func(x *s) any { return x.CreatedAt }),
 		},
 	}
+	return kind[s]{noun: "schedule", arg: "ID", view: view, of: (*client.Client).Schedules, name: func(x *s) string { return x.Name }}
 }
 
 func first(times []time.Time) time.Time {
@@ -59,25 +60,13 @@ func lastFire(all []api.ScheduledFire) string {
 }
 
 func schedulesCommand() command.Command {
+	k := scheduleKind()
 	return command.Command{Use: "schedules",
 		Short: "manage schedules of bulk actions: list, get, create, pause, resume, next, backfill, delete", Subs: []command.Command{
-			{Use: "list", Short: "list the schedules", Args: command.Args(0, 0, ""), Bind: func(fs *pflag.FlagSet) command.Runner {
-				return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
-					return command.List(l.Printer, scheduleView(), l.Schedules(ctx), 0)
-				})
-			}},
-			scheduleVerb("get ID", "show a schedule, its next time and its last result",
-				func(ctx context.Context, l *link.Link, id, _ string) (api.Schedule, error) {
-					return l.Schedule(ctx, id)
-				}),
-			{Use: "create -f FILE", Short: "create a schedule", Args: command.Args(0, 0, ""),
-				Example: `  weir schedules create -f monday.yaml`, Bind: bindScheduleCreate},
-			scheduleVerb("pause ID", "pause a schedule", func(ctx context.Context, l *link.Link, id, reason string) (api.Schedule, error) {
-				return l.PauseSchedule(ctx, id, reason)
-			}),
-			scheduleVerb("resume ID", "resume a schedule from now on", func(ctx context.Context, l *link.Link, id, reason string) (api.Schedule, error) {
-				return l.ResumeSchedule(ctx, id, reason)
-			}),
+			k.list("list the schedules", ""), k.get("show a schedule, its next time and its last result"),
+			k.create("create a schedule", `  weir schedules create -f monday.yaml`),
+			scheduleVerb("pause", "pause a schedule", (*client.Client).PauseSchedule),
+			scheduleVerb("resume", "resume a schedule from now on", (*client.Client).ResumeSchedule),
 			{Use: "next ID", Short: "list the next times of a schedule", Args: command.Args(1, 1, "ID"), Bind: func(fs *pflag.FlagSet) command.Runner {
 				n := fs.Int("count", 5, "number of times, `N`")
 				return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
@@ -87,47 +76,22 @@ func schedulesCommand() command.Command {
 			}},
 			{Use: "backfill ID", Short: "create the bulk actions of past times", Args: command.Args(1, 1, "ID"),
 				Example: `  weir schedules backfill sch_01k9x… --from 2030-01-01T00:00:00Z --to 2030-01-08T00:00:00Z`, Bind: bindBackfill},
-			removing("delete ID", "delete a schedule; its bulk actions stay", "the schedule",
-				func(ctx context.Context, l *link.Link, id string) error { return l.DeleteSchedule(ctx, id) }),
+			k.delete("delete a schedule; its bulk actions stay"),
 		}}
 }
 
-func scheduleVerb(use, short string, do func(ctx context.Context, l *link.Link, id, reason string) (api.Schedule, error)) command.Command {
-	return command.Command{Use: use, Short: short, Args: command.Args(1, 1, "ID"), Bind: func(fs *pflag.FlagSet) command.Runner {
-		reason := ""
-		if use != "get ID" {
-			fs.StringVar(&reason, "reason", "", "`TEXT` for the audit log")
-		}
-		return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-			s, err := do(ctx, l, args[0], reason)
-			if err != nil {
-				return err
-			}
-			return command.One(l.Printer, scheduleView(), s)
-		})
-	}}
-}
-
-func bindScheduleCreate(fs *pflag.FlagSet) command.Runner {
-	file := spec.FileFlag(fs)
-	return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
-		all, err := spec.ReadAll[api.Schedule](l.Env, *file)
-		if err != nil {
-			return err
-		}
-		made := make([]api.Schedule, 0, len(all))
-		for i := range all {
-			s, err := l.CreateSchedule(ctx, all[i])
-			if err != nil {
-				return appliedBefore(atEntry(err, *file, i, len(all), all[i].Name), i)
-			}
-			made = append(made, s)
-		}
-		if len(made) == 1 {
-			return command.One(l.Printer, scheduleView(), made[0])
-		}
-		return command.List(l.Printer, scheduleView(), command.Seq(made), 0)
+// scheduleVerb is a command that changes a schedule, with a reason for the audit log.
+func scheduleVerb(name, short string, do func(*client.Client, context.Context, string, string) (api.Schedule, error)) command.Command {
+	reason := ""
+	c := scheduleKind().verb(name, short, func(ctx context.Context, l *link.Link, id string) (api.Schedule, error) {
+		return do(l.Client, ctx, id, reason)
 	})
+	bind := c.Bind
+	c.Bind = func(fs *pflag.FlagSet) command.Runner {
+		fs.StringVar(&reason, "reason", "", "`TEXT` for the audit log")
+		return bind(fs)
+	}
+	return c
 }
 
 func bindBackfill(fs *pflag.FlagSet) command.Runner {

@@ -7,14 +7,15 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/link"
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
-func templateView() command.View[api.Template] {
+func templateKind() kind[api.Template] {
 	type t = api.Template
-	return command.View[t]{
+	view := command.View[t]{
 		Plural: "templates",
 		ID:     func(x *t) string { return x.Name },
 		Columns: []command.Column[t]{
@@ -31,6 +32,7 @@ func templateView() command.View[api.Template] {
 			command.Col("created", func(x *t) any { return x.CreatedAt }),
 		},
 	}
+	return kind[t]{noun: "template", arg: "NAME", view: view, of: (*client.Client).Templates}
 }
 
 // paramList names the parameters of a template; those with a * have to be given.
@@ -46,36 +48,29 @@ func paramList(params []api.TemplateParam) (names []string) {
 }
 
 func templatesCommand() command.Command {
+	k := templateKind()
 	return command.Command{Use: "templates",
 		Short: "manage templates, reusable bulk actions with parameters: list, get, apply, delete", Subs: []command.Command{
-			{Use: "list", Short: "list the templates", Args: command.Args(0, 0, ""), Bind: func(fs *pflag.FlagSet) command.Runner {
-				return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
-					return command.List(l.Printer, templateView(), l.Templates(ctx), 0)
-				})
-			}},
-			{Use: "get NAME", Short: "show a template and its parameters", Args: command.Args(1, 1, "NAME"), Bind: func(fs *pflag.FlagSet) command.Runner {
-				return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-					t, err := l.Template(ctx, args[0])
-					if err != nil {
-						return err
-					}
-					v := templateView()
-					for _, p := range t.Params {
-						v.More = append(v.More, command.Col("param "+p.Name, func(*api.Template) any { return paramText(&p) }))
-					}
-					return command.One(l.Printer, v, t)
-				})
-			}},
-			{Use: "apply -f FILE", Short: "create or update templates from a file", Args: command.Args(0, 0, ""),
-				Example: `  weir templates apply -f spring.yaml`, Bind: func(fs *pflag.FlagSet) command.Runner {
-					return applied(fs, templateView(), func(t *api.Template) string { return t.Name }, nil,
-						func(ctx context.Context, l *link.Link, name string, t api.Template) (api.Template, error) {
-							return l.PutTemplate(ctx, name, t)
-						})
-				}},
-			removing("delete NAME", "delete a template; its bulk actions stay", "the template",
-				func(ctx context.Context, l *link.Link, name string) error { return l.DeleteTemplate(ctx, name) }),
+			k.list("list the templates", ""),
+			{Use: "get NAME", Short: "show a template and its parameters", Args: command.Args(1, 1, "NAME"), Bind: bindTemplateGet},
+			k.apply("create or update templates from a file", `  weir templates apply -f spring.yaml`, nil),
+			k.delete("delete a template; its bulk actions stay"),
 		}}
+}
+
+// bindTemplateGet shows a template with a row for each parameter.
+func bindTemplateGet(fs *pflag.FlagSet) command.Runner {
+	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+		t, err := l.Templates().Get(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		v := templateKind().view
+		for _, p := range t.Params {
+			v.More = append(v.More, command.Col("param "+p.Name, func(*api.Template) any { return paramText(&p) }))
+		}
+		return command.One(l.Printer, v, t)
+	})
 }
 
 // paramText tells what a parameter may be.

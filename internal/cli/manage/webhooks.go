@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/link"
 )
 
-func webhookView() command.View[api.Webhook] {
+func webhookKind() kind[api.Webhook] {
 	type w = api.Webhook
-	return command.View[w]{
+	view := command.View[w]{
 		Plural: "webhooks",
 		ID:     func(x *w) string { return x.ID },
 		Columns: []command.Column[w]{
@@ -32,6 +33,7 @@ func webhookView() command.View[api.Webhook] {
 			command.Col("secret", func(x *w) any { return x.Secret }), command.Col("public key", func(x *w) any { return x.PublicKey }),
 		},
 	}
+	return kind[w]{noun: "webhook", arg: "ID", view: view, of: (*client.Client).Webhooks}
 }
 
 func deliveryView() command.View[api.Delivery] {
@@ -64,16 +66,12 @@ func lastAttempt(all []api.DeliveryAttempt) string {
 }
 
 func webhooksCommand() command.Command {
+	k := webhookKind()
 	return command.Command{Use: "webhooks",
 		Short: "manage webhooks, endpoints that receive events: list, create, delete, test, deliveries, resend", Subs: []command.Command{
-			{Use: "list", Short: "list the webhooks", Args: command.Args(0, 0, ""), Bind: func(fs *pflag.FlagSet) command.Runner {
-				return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
-					return command.List(l.Printer, webhookView(), l.Webhooks(ctx), 0)
-				})
-			}},
+			k.list("list the webhooks", ""),
 			{Use: "create URL", Short: "create a webhook; its secret is shown once", Args: command.Args(1, 1, "URL"), Bind: bindWebhookCreate},
-			removing("delete ID", "delete a webhook; its pending deliveries are cancelled", "the webhook",
-				func(ctx context.Context, l *link.Link, id string) error { return l.DeleteWebhook(ctx, id) }),
+			k.delete("delete a webhook; its pending deliveries are cancelled"),
 			{Use: "test ID", Short: "send a test event to a webhook and show the result", Args: command.Args(1, 1, "ID"),
 				Bind: func(fs *pflag.FlagSet) command.Runner {
 					return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
@@ -122,11 +120,11 @@ func bindWebhookCreate(fs *pflag.FlagSet) command.Runner {
 	fs.StringVar(&w.Note, "note", "", "`TEXT` that describes the webhook")
 	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
 		w.URL = args[0]
-		made, err := l.CreateWebhook(ctx, w)
+		made, err := l.Webhooks().Create(ctx, w)
 		if err != nil {
 			return err
 		}
-		if err := command.One(l.Printer, webhookView(), made); err != nil {
+		if err := command.One(l.Printer, webhookKind().view, made); err != nil {
 			return err
 		}
 		if made.Secret != "" {

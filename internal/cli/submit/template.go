@@ -31,7 +31,7 @@ func (o *submitOptions) chooseTemplate() error {
 func (o *submitOptions) askTemplate(ctx context.Context, l *link.Link) error {
 	types := map[string]string{}
 	if o.Spec.Template != "" && o.resume == "" {
-		t, err := l.Template(ctx, o.Spec.Template)
+		t, err := l.Templates().Get(ctx, o.Spec.Template)
 		if err != nil && !client.IsCode(err, "not_found") { // what is not there is told, with those that are, when it is used
 			return err
 		}
