@@ -38,8 +38,13 @@ func undoCommand() command.Command {
 // Commands returns the commands that show and change bulk actions.
 func Commands() []command.Command {
 	return []command.Command{
-		listCommand(), getCommand(), watchCommand(), startCommand(), pauseCommand(), resumeCommand(), approveCommand(),
-		cancelCommand(), previewCommand(), forecastCommand(), trialCommand(), undoCommand(), cloneCommand(), reportCommand(),
+		verbCommand("pause", "pause a bulk action; running tasks finish", "wait until no task of it is in flight", false,
+			reasoned((*client.Client).Pause), atRest),
+		verbCommand("resume", "resume a paused or stopped bulk action", watch.WaitForEnd, false,
+			reasoned((*client.Client).Resume), watch.ToEnd),
+		verbCommand("approve", "approve the canary and run the remaining items", watch.WaitForEnd, false,
+			reasoned((*client.Client).Approve), watch.ToEnd),
+		listCommand(), getCommand(), watchCommand(), startCommand(), cancelCommand(), previewCommand(), forecastCommand(), trialCommand(), undoCommand(), cloneCommand(), reportCommand(),
 		itemsCommand(), itemCommand(), errorsCommand(), dlqCommand(),
 	}
 }
@@ -125,9 +130,12 @@ func (o *verbOptions) bind(fs *pflag.FlagSet, wait string) {
 	fs.Var(&o.timeout, "timeout", "stop waiting after this time, as in 30m")
 }
 
+// verb changes a bulk action and returns it.
+type verb func(context.Context, *link.Link, string, *verbOptions) (api.BulkAction, error)
+
 // verbCommand is a command that does one thing to a bulk action, and may wait for what comes of it.
 func verbCommand(name, short, wait string, danger bool,
-	do func(context.Context, *link.Link, string, *verbOptions) (api.BulkAction, error), until func(context.Context, *link.Link, string) error) command.Command {
+	do verb, until func(context.Context, *link.Link, string) error) command.Command {
 	return command.Command{
 		Use: name + " ID", Short: short, Args: command.BulkID,
 		Bind: func(fs *pflag.FlagSet) command.Runner {
@@ -167,25 +175,11 @@ func startCommand() command.Command {
 	return c
 }
 
-func resumeCommand() command.Command {
-	return verbCommand("resume", "resume a paused or stopped bulk action", watch.WaitForEnd, false,
-		func(ctx context.Context, l *link.Link, id string, o *verbOptions) (api.BulkAction, error) {
-			return l.Resume(ctx, id, o.reason)
-		}, watch.ToEnd)
-}
-
-func approveCommand() command.Command {
-	return verbCommand("approve", "approve the canary and run the remaining items", watch.WaitForEnd, false,
-		func(ctx context.Context, l *link.Link, id string, o *verbOptions) (api.BulkAction, error) {
-			return l.Approve(ctx, id, o.reason)
-		}, watch.ToEnd)
-}
-
-func pauseCommand() command.Command {
-	return verbCommand("pause", "pause a bulk action; running tasks finish", "wait until no task of it is in flight", false,
-		func(ctx context.Context, l *link.Link, id string, o *verbOptions) (api.BulkAction, error) {
-			return l.Pause(ctx, id, o.reason)
-		}, atRest)
+// reasoned makes a verb of a method of the client that takes nothing but a reason.
+func reasoned(do func(*client.Client, context.Context, string, string) (api.BulkAction, error)) verb {
+	return func(ctx context.Context, l *link.Link, id string, o *verbOptions) (api.BulkAction, error) {
+		return do(l.Client, ctx, id, o.reason)
+	}
 }
 
 func cancelCommand() command.Command {

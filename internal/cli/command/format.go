@@ -4,38 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/cli/term"
 )
-
-// TableOrJSON is table or json.
-type TableOrJSON string
-
-const (
-	AsTable TableOrJSON = "table"
-	AsJSON  TableOrJSON = "json"
-)
-
-// Bind adds the flag -o.
-func (f *TableOrJSON) Bind(fs *pflag.FlagSet) {
-	*f = AsTable
-	fs.VarP(f, "output", "o", "table or json")
-}
-
-// Set implements pflag.Value.
-func (f *TableOrJSON) Set(s string) error {
-	if *f = TableOrJSON(s); *f != AsTable && *f != AsJSON {
-		return fmt.Errorf("%q is not a format; use table or json", s)
-	}
-	return nil
-}
-
-// String implements pflag.Value.
-func (f *TableOrJSON) String() string { return string(*f) }
-
-// Type implements pflag.Value.
-func (*TableOrJSON) Type() string { return "FORMAT" }
 
 // PrintJSON writes a result for programs.
 func PrintJSON(env *Env, v any) error {
@@ -65,24 +38,42 @@ const (
 	ID     Format = "id"
 )
 
-// Bind adds the flag -o.
+// Bind adds the flag -o with all formats.
 func (o *Format) Bind(fs *pflag.FlagSet) {
+	o.bind(fs, "table, json, ndjson, csv or id", Table, JSON, NDJSON, CSV, ID)
+}
+
+// BindTableOrJSON adds the flag -o to a command whose result is not a list.
+func (o *Format) BindTableOrJSON(fs *pflag.FlagSet) { o.bind(fs, "table or json", Table, JSON) }
+
+func (o *Format) bind(fs *pflag.FlagSet, words string, allowed ...Format) {
 	*o = Table
-	fs.VarP(o, "output", "o", "table, json, ndjson, csv or id")
+	fs.VarP(formatFlag{o, words, allowed}, "output", "o", words)
+}
+
+// formatFlag is the value of the flag -o.
+type formatFlag struct {
+	to      *Format
+	words   string // the formats that the command has, for people
+	allowed []Format
 }
 
 // Set implements pflag.Value.
-func (o *Format) Set(s string) error {
-	switch x := Format(s); x {
-	case Table, JSON, NDJSON, CSV, ID:
-		*o = x
-		return nil
+func (f formatFlag) Set(s string) error {
+	if !slices.Contains(f.allowed, Format(s)) {
+		return fmt.Errorf("%q is not a format; use %s", s, f.words)
 	}
-	return fmt.Errorf("%q is not a format; use table, json, ndjson, csv or id", s)
+	*f.to = Format(s)
+	return nil
 }
 
 // String implements pflag.Value.
-func (o *Format) String() string { return string(*o) }
+func (f formatFlag) String() string {
+	if f.to == nil { // pflag asks a zero value for its default
+		return ""
+	}
+	return string(*f.to)
+}
 
 // Type implements pflag.Value.
-func (*Format) Type() string { return "FORMAT" }
+func (formatFlag) Type() string { return "FORMAT" }

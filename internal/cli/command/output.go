@@ -10,7 +10,6 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -129,23 +128,22 @@ func (v View[T]) csv(to io.Writer, all iter.Seq2[T, error], limit int) (left boo
 }
 
 func (v View[T]) table(p *Printer, all iter.Seq2[T, error], limit int) (left bool, err error) {
-	var b strings.Builder
-	w, n := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0), 0
-	for _, c := range v.Columns {
-		fmt.Fprintf(w, "%s\t", strings.ToUpper(c.Head))
+	cells, n := make([]string, len(v.Columns)), 0
+	for i, c := range v.Columns {
+		cells[i] = strings.ToUpper(c.Head)
 	}
-	fmt.Fprintln(w)
+	table := term.NewTable(strings.Join(cells, "\t"))
 	left, err = rows(all, limit, func(x *T) error {
 		n++
-		for _, c := range v.Columns {
-			v := c.Value(x)
-			if text, ok := v.(Whole); ok {
-				fmt.Fprintf(w, "%s\t", ruly(string(text)))
-				continue
+		for i, c := range v.Columns {
+			value := c.Value(x)
+			if text, ok := value.(Whole); ok {
+				cells[i] = ruly(string(text))
+			} else {
+				cells[i] = Cell(People(value))
 			}
-			fmt.Fprintf(w, "%s\t", Cell(People(v)))
 		}
-		fmt.Fprintln(w)
+		table.Row("%s", strings.Join(cells, "\t"))
 		return nil
 	})
 	if err != nil {
@@ -155,15 +153,7 @@ func (v View[T]) table(p *Printer, all iter.Seq2[T, error], limit int) (left boo
 		p.Say("no %s", cmp.Or(v.Plural, "results"))
 		return false, nil
 	}
-	if err := w.Flush(); err != nil {
-		return false, err
-	}
-	for line := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(p.Env.Stdout, strings.TrimRight(line, " \n")); err != nil {
-			return false, err
-		}
-	}
-	return left, nil
+	return left, table.Print(p.Env.Stdout)
 }
 
 // Whole is a text that a table shows to its end: a sentence in the last column.

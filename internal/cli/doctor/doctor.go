@@ -35,8 +35,8 @@ func Command() command.Command {
   weir doctor --server https://weir.example.com`,
 		Args: command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
-			o, format := &serve.Settings{}, command.TableOrJSON("")
-			format.Bind(fs)
+			o, format := &serve.Settings{}, command.Table
+			format.BindTableOrJSON(fs)
 			address := fs.String("server", "", "`URL` of a running server to check as well (default $"+command.ServerVariable+")")
 			o.Bind(fs)
 			return func(ctx context.Context, env *command.Env, _ []string) error {
@@ -162,8 +162,8 @@ func worst(all []finding) int {
 	return command.ExitOK
 }
 
-func printFindings(env *command.Env, format command.TableOrJSON, all []finding) error {
-	if format == command.AsJSON {
+func printFindings(env *command.Env, format command.Format, all []finding) error {
+	if format == command.JSON {
 		return command.PrintJSON(env, struct {
 			OK     bool      `json:"ok"`
 			Checks []finding `json:"checks"`

@@ -45,7 +45,7 @@ func (o *lanesOptions) tellDecisions(ctx context.Context, d *desk, id weir.LaneI
 	if !o.all {
 		all = all[:min(kept, fewDecisions)]
 	}
-	if o.format == command.AsJSON {
+	if o.format == command.JSON {
 		return command.PrintJSON(d.env, struct {
 			Lane      weir.LaneID     `json:"lane"`
 			Stored    int             `json:"stored"`

@@ -51,7 +51,7 @@ func lanesCommand() command.Command {
 			o := &lanesOptions{}
 			fs.BoolVarP(&o.watch, "watch", "w", false, "refresh every second, until interrupted")
 			fs.BoolVar(&o.all, "all", false, "show all stored decisions of a lane, not only the newest 20")
-			o.format.Bind(fs)
+			o.format.BindTableOrJSON(fs)
 			o.place.bind(fs)
 			return o.run
 		},
@@ -61,7 +61,7 @@ func lanesCommand() command.Command {
 // lanesOptions are the flags of weir lanes.
 type lanesOptions struct {
 	place      place
-	format     command.TableOrJSON
+	format     command.Format
 	watch, all bool
 }
 
@@ -74,7 +74,7 @@ func (o *lanesOptions) run(ctx context.Context, env *command.Env, args []string)
 	case o.place.both():
 		return errBoth()
 	case o.place.Meant(env, o.place.flags):
-		return o.place.Ask(ctx, env, command.Format(o.format), func(ctx context.Context, l *link.Link) error { return o.remoteLanes(ctx, l, args) })
+		return o.place.Ask(ctx, env, o.format, func(ctx context.Context, l *link.Link) error { return o.remoteLanes(ctx, l, args) })
 	case len(args) == 1:
 		return o.decisions(ctx, env, args[0])
 	}
@@ -98,7 +98,7 @@ func (o *lanesOptions) once(ctx context.Context, d *desk) error {
 	if err != nil {
 		return err
 	}
-	if o.format == command.AsJSON {
+	if o.format == command.JSON {
 		return command.PrintJSON(d.env, b)
 	}
 	scr := d.env.Screen()
@@ -154,7 +154,7 @@ func (o *lanesOptions) follow(ctx context.Context, d *desk) error {
 
 func (o *lanesOptions) show(env *command.Env, scr *term.Screen, b *board) error {
 	switch {
-	case o.format == command.AsJSON:
+	case o.format == command.JSON:
 		return json.NewEncoder(env.Stdout).Encode(b)
 	case scr.Live():
 		scr.Draw(slices.Concat([]string{"", b.headline(scr.Paint)}, b.troubles(scr.Paint), []string{""},

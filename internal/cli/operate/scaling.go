@@ -45,7 +45,7 @@ of each engine.`,
 type scalingOptions struct {
 	flags          *pflag.FlagSet
 	place          place
-	format         command.TableOrJSON
+	format         command.Format
 	pause          string
 	resume         bool
 	policy, shadow string
@@ -81,7 +81,7 @@ func (o *scalingOptions) bind(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&o.timetables, "timetable", nil,
 			"`RESOURCE=WHEN` to keep workers ready, as in 'send-message=Fri 20:00 64'; empty after the = removes the timetable")
 	})
-	o.format.Bind(fs)
+	o.format.BindTableOrJSON(fs)
 	o.place.bind(fs)
 }
 
@@ -188,7 +188,7 @@ func (o *scalingOptions) run(ctx context.Context, d *desk) error {
 			return err
 		}
 	}
-	if o.format == command.AsJSON {
+	if o.format == command.JSON {
 		return command.PrintJSON(d.env, &s)
 	}
 	p, _ := command.Outward(d.env)

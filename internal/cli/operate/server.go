@@ -169,7 +169,7 @@ func (o *scalingOptions) remoteScaling(ctx context.Context, l *link.Link) error 
 	if err != nil {
 		return err
 	}
-	if o.format == command.AsJSON {
+	if o.format == command.JSON {
 		return command.PrintJSON(l.Env, s)
 	}
 	p, _ := command.Outward(l.Env)

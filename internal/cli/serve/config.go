@@ -3,13 +3,12 @@ package serve
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/cli/term"
 )
 
 func configCommand() command.Command {
@@ -21,15 +20,15 @@ value, and its origin (a flag, a variable, a line of the file, or the default). 
   weir config print --config /etc/weir/weir.yaml -o json`,
 		Args: onlyPrint,
 		Bind: func(fs *pflag.FlagSet) command.Runner {
-			o, format := &Settings{}, command.TableOrJSON("")
-			format.Bind(fs)
+			o, format := &Settings{}, command.Table
+			format.BindTableOrJSON(fs)
 			o.Bind(fs)
 			return func(_ context.Context, env *command.Env, _ []string) error {
 				c, err := o.load(env)
 				if err != nil {
 					return err
 				}
-				if format == command.AsJSON {
+				if format == command.JSON {
 					return command.PrintJSON(env, c.Values())
 				}
 				return printValues(env, c.Values())
@@ -50,10 +49,9 @@ func onlyPrint(cmd *cobra.Command, args []string) error {
 }
 
 func printValues(env *command.Env, all []config.Value) error {
-	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	t := term.NewTable("SETTING\tVALUE\tFROM")
 	for _, v := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, cmp.Or(v.Text, "-"), v.Origin)
+		t.Row("%s\t%s\t%s", v.Key, cmp.Or(v.Text, "-"), v.Origin)
 	}
-	return w.Flush()
+	return t.Print(env.Stdout)
 }

@@ -22,43 +22,43 @@ func (o *simulateOptions) both(ctx context.Context, env *command.Env, given, cha
 	}
 	switch o.output {
 	case "json":
-		return writeJSON(env.Stdout, map[string]model.Result{"as_it_is": before, "changed": after})
+		return command.PrintJSON(env, map[string]model.Result{"as_it_is": before, "changed": after})
 	case "csv":
 		return writeSeries(env.Stdout, labelled{"as_it_is", before}, labelled{"changed", after})
 	}
 	w := env.Stdout
 	printHead(w, given, what)
 	fmt.Fprintln(w)
-	t := newTable("  \tAS IT IS\tCHANGED\t")
+	t := term.NewTable("  \tAS IT IS\tCHANGED\t")
 	compareBulkActions(t, before, after)
 	for i := range before.Resources {
 		compareResource(t, before.Resources[i], after.Resources[i])
 	}
-	t.print(w)
+	printTable(w, t)
 	for i := range before.Resources {
 		compareSeries(w, &before.Resources[i], &after.Resources[i])
 	}
 	return nil
 }
 
-func compareBulkActions(t *table, before, after model.Result) {
+func compareBulkActions(t *term.Table, before, after model.Result) {
 	row := func(what string, a, b model.Span, ended bool) {
 		change := ""
 		if ended && a > 0 {
 			change = changeText(float64(a), float64(b))
 		}
-		t.row("  %s\t%s\t%s\t%s", what, spanOf(a), spanOf(b), change)
+		t.Row("  %s\t%s\t%s\t%s", what, spanOf(a), spanOf(b), change)
 	}
 	if before.Finished && after.Finished {
 		row("all done after", before.End, after.End, true)
 	} else {
-		t.row("  all done\t%s\t%s\t", endWord(before), endWord(after))
+		t.Row("  all done\t%s\t%s\t", endWord(before), endWord(after))
 	}
 	for i, k := range before.Kinds {
 		l := after.Kinds[i]
 		switch {
 		case k.Open == k.Count || l.Open == l.Count:
-			t.row("  %s done\t%s\t%s\t", k.Name, doneText(k), doneText(l))
+			t.Row("  %s done\t%s\t%s\t", k.Name, doneText(k), doneText(l))
 		case k.Count == 1 && l.Count == 1:
 			row(k.Name+" takes", k.TookP50, l.TookP50, true)
 		default:
@@ -66,9 +66,9 @@ func compareBulkActions(t *table, before, after model.Result) {
 			row(k.Name+": 99% done in", k.TookP99, l.TookP99, true)
 		}
 		if k.Failed+l.Failed > 0 {
-			t.row("  %s: items failed\t%s\t%s\t", k.Name, term.Number(k.Failed), term.Number(l.Failed))
+			t.Row("  %s: items failed\t%s\t%s\t", k.Name, term.Number(k.Failed), term.Number(l.Failed))
 		}
-		t.row("  %s waits for\t%s\t%s\t", k.Name, waitWords(k.Waited, len(before.Resources)), waitWords(l.Waited, len(before.Resources)))
+		t.Row("  %s waits for\t%s\t%s\t", k.Name, waitWords(k.Waited, len(before.Resources)), waitWords(l.Waited, len(before.Resources)))
 	}
 }
 
@@ -79,18 +79,18 @@ func endWord(r model.Result) string {
 	return "not within " + spanOf(r.End)
 }
 
-func compareResource(t *table, a, b model.ResourceResult) {
+func compareResource(t *term.Table, a, b model.ResourceResult) {
 	if limitText(a) != limitText(b) {
-		t.row("  %s: limit\t%s\t%s\t", a.Name, limitText(a), limitText(b))
+		t.Row("  %s: limit\t%s\t%s\t", a.Name, limitText(a), limitText(b))
 	}
 	if a.Rate+b.Rate > 0 {
-		t.row("  %s: limit used\t%s\t%s\t", a.Name, useText(a), useText(b))
+		t.Row("  %s: limit used\t%s\t%s\t", a.Name, useText(a), useText(b))
 	}
-	t.row("  %s: calls\t%s\t%s\t%s", a.Name, term.Number(a.Calls), term.Number(b.Calls), changeText(float64(a.Calls), float64(b.Calls)))
-	t.row("  %s: workers\t%s\t%s\t", a.Name, workersText(a), workersText(b))
-	t.row("  %s: worker hours\t%.2f\t%.2f\t%s", a.Name, hours(a), hours(b), changeText(hours(a), hours(b)))
+	t.Row("  %s: calls\t%s\t%s\t%s", a.Name, term.Number(a.Calls), term.Number(b.Calls), changeText(float64(a.Calls), float64(b.Calls)))
+	t.Row("  %s: workers\t%s\t%s\t", a.Name, workersText(a), workersText(b))
+	t.Row("  %s: worker hours\t%.2f\t%.2f\t%s", a.Name, hours(a), hours(b), changeText(hours(a), hours(b)))
 	if a.Refused+b.Refused+a.Failed+b.Failed > 0 {
-		t.row("  %s: sent in vain\t%s\t%s\t", a.Name, term.Number(a.Failed+a.Refused), term.Number(b.Failed+b.Refused))
+		t.Row("  %s: sent in vain\t%s\t%s\t", a.Name, term.Number(a.Failed+a.Refused), term.Number(b.Failed+b.Refused))
 	}
 }
 

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,13 +13,6 @@ import (
 type labelled struct {
 	label  string
 	result model.Result
-}
-
-// writeJSON writes a value for other programs.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // seriesHead names the columns of the time series.

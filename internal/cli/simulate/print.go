@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/weirhq/weir/internal/cli/command"
@@ -44,7 +43,7 @@ func (o *simulateOptions) single(ctx context.Context, env *command.Env, w model.
 	}
 	switch o.output {
 	case "json":
-		return writeJSON(env.Stdout, r)
+		return command.PrintJSON(env, r)
 	case "csv":
 		return writeSeries(env.Stdout, labelled{"", r})
 	}
@@ -66,7 +65,7 @@ func (o *simulateOptions) foresee(ctx context.Context, env *command.Env, w model
 		return err
 	}
 	if o.output == "json" {
-		return writeJSON(env.Stdout, f)
+		return command.PrintJSON(env, f)
 	}
 	printHead(env.Stdout, w, what)
 	fmt.Fprintf(env.Stdout, "\n  of %s, half are done after %s and 90%% after %s\n", term.Plural(int64(f.Runs), "run", "runs"),
@@ -75,40 +74,21 @@ func (o *simulateOptions) foresee(ctx context.Context, env *command.Env, w model
 		fmt.Fprintf(env.Stdout, "  %s did not finish within the simulated time\n", term.Plural(int64(f.Unfinished), "run", "runs"))
 	}
 	fmt.Fprintln(env.Stdout)
-	t := newTable("  BULK ACTION\tHALF OF THE RUNS\t90% OF THE RUNS")
+	t := term.NewTable("  BULK ACTION\tHALF OF THE RUNS\t90% OF THE RUNS")
 	for i, k := range f.Kinds {
 		note := ""
 		if w.BulkActions[i].Arrivals > 0 {
 			note = " (99% of them)"
 		}
-		t.row("  %s%s\t%s\t%s", k.Name, note, spanOf(k.P50), spanOf(k.P90))
+		t.Row("  %s%s\t%s\t%s", k.Name, note, spanOf(k.P50), spanOf(k.P90))
 	}
-	t.print(env.Stdout)
+	printTable(env.Stdout, t)
 	return nil
 }
 
-// table aligns columns.
-type table struct {
-	text strings.Builder
-	tabs *tabwriter.Writer
-}
-
-func newTable(head string) *table {
-	t := &table{}
-	t.tabs = tabwriter.NewWriter(&t.text, 0, 0, 2, ' ', 0)
-	t.row("%s", head)
-	return t
-}
-
-func (t *table) row(format string, args ...any) { fmt.Fprintf(t.tabs, format+"\n", args...) }
-
-// print writes the table and an empty line. A builder takes everything, so there
-// is no error to look at.
-func (t *table) print(w io.Writer) {
-	_ = t.tabs.Flush()
-	for line := range strings.Lines(t.text.String()) {
-		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
-	}
+// printTable writes a table and an empty line.
+func printTable(w io.Writer, t *term.Table) {
+	_ = t.Print(w) // a closed stdout has no reader that could be told
 	fmt.Fprintln(w)
 }
 
@@ -136,12 +116,12 @@ func ending(r model.Result) string {
 }
 
 func printBulkActions(w io.Writer, r model.Result) {
-	t := newTable("  BULK ACTION\tITEMS\tFAILED\tDONE\tAGAINST ALONE\tWAITED FOR")
+	t := term.NewTable("  BULK ACTION\tITEMS\tFAILED\tDONE\tAGAINST ALONE\tWAITED FOR")
 	for _, k := range r.Kinds {
-		t.row("  %s\t%s\t%s\t%s\t%s\t%s", kindName(k), term.Number(k.Items), term.Number(k.Failed), doneText(k), slowText(k),
+		t.Row("  %s\t%s\t%s\t%s\t%s\t%s", kindName(k), term.Number(k.Items), term.Number(k.Failed), doneText(k), slowText(k),
 			waitWords(k.Waited, len(r.Resources)))
 	}
-	t.print(w)
+	printTable(w, t)
 }
 
 func kindName(k model.KindResult) string {
@@ -220,12 +200,12 @@ func waitWords(ws []model.Wait, resources int) string {
 }
 
 func printResources(w io.Writer, r model.Result) {
-	t := newTable("  RESOURCE\tLIMIT\tUSED\tBUSIEST SECOND\tITEMS SENT\tCALLS\tFAILED\tREFUSED\tWORKERS")
+	t := term.NewTable("  RESOURCE\tLIMIT\tUSED\tBUSIEST SECOND\tITEMS SENT\tCALLS\tFAILED\tREFUSED\tWORKERS")
 	for _, x := range r.Resources {
-		t.row("  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", x.Name, limitText(x), useText(x), term.Number(int64(x.Peak+0.5)),
+		t.Row("  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", x.Name, limitText(x), useText(x), term.Number(int64(x.Peak+0.5)),
 			term.Number(x.Started), term.Number(x.Calls), term.Number(x.Failed), term.Number(x.Refused), workersText(x))
 	}
-	t.print(w)
+	printTable(w, t)
 }
 
 func limitText(x model.ResourceResult) string {
