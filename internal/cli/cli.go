@@ -106,7 +106,7 @@ func newRoot(env *Env) *cobra.Command {
 	return root
 }
 
-// cobra makes the command known to the parser.
+// cobraOf makes a command known to the parser.
 func cobraOf(env *Env, c command.Command) *cobra.Command {
 	out := &cobra.Command{Use: c.Use, Short: c.Short, Long: c.Long, Example: c.Example, Args: c.Args}
 	out.Flags().SortFlags = false

@@ -52,14 +52,15 @@ func (f *dlqFilter) filter() (api.DLQFilter, error) {
 }
 
 func dlqCommand() command.Command {
-	return command.Command{Use: "dlq", Short: "manage failed items that were not retried or discarded: groups, list, retry, discard", Subs: []command.Command{
-		{Use: "groups", Short: "group failed items by error, the largest group first", Args: command.Args(0, 0, ""), Bind: bindDLQGroups},
-		{Use: "list", Short: "list failed items, the newest bulk action first", Args: command.Args(0, 0, ""), Bind: bindDLQList},
-		{Use: "retry", Short: "retry failed items, as new bulk actions", Args: command.Args(0, 0, ""),
-			Example: `  weir dlq retry --action award-reward --code wallet_rejected --rate 50/s`, Bind: bindDLQRetry},
-		{Use: "discard", Short: "discard failed items; reports keep them", Args: command.Args(0, 0, ""),
-			Example: `  weir dlq discard --code closed --reason 'accounts are gone' --yes`, Bind: bindDLQDiscard},
-	}}
+	return command.Command{Use: "dlq", Short: "manage failed items that were not retried or discarded: groups, list, retry, discard",
+		Subs: []command.Command{
+			{Use: "groups", Short: "group failed items by error, the largest group first", Args: command.Args(0, 0, ""), Bind: bindDLQGroups},
+			{Use: "list", Short: "list failed items, the newest bulk action first", Args: command.Args(0, 0, ""), Bind: bindDLQList},
+			{Use: "retry", Short: "retry failed items, as new bulk actions", Args: command.Args(0, 0, ""),
+				Example: `  weir dlq retry --action award-reward --code wallet_rejected --rate 50/s`, Bind: bindDLQRetry},
+			{Use: "discard", Short: "discard failed items; reports keep them", Args: command.Args(0, 0, ""),
+				Example: `  weir dlq discard --code closed --reason 'accounts are gone' --yes`, Bind: bindDLQDiscard},
+		}}
 }
 
 func bindDLQGroups(fs *pflag.FlagSet) command.Runner {
@@ -149,9 +150,10 @@ func bindDLQDiscard(fs *pflag.FlagSet) command.Runner {
 			return err
 		}
 		if l.Out != command.Table {
-			return command.One(l.Printer, command.View[api.Discarded]{ID: func(x *api.Discarded) string { return fmt.Sprint(x.Items) }, Columns: []command.Column[api.Discarded]{
-				command.Col("items", func(x *api.Discarded) any { return x.Items }),
-			}}, out)
+			return command.One(l.Printer, command.View[api.Discarded]{ID: func(x *api.Discarded) string { return fmt.Sprint(x.Items) },
+				Columns: []command.Column[api.Discarded]{
+					command.Col("items", func(x *api.Discarded) any { return x.Items }),
+				}}, out)
 		}
 		l.Say("%s discarded", term.Plural(out.Items, "item", "items"))
 		return nil

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// Hostile are texts that want to be more than a value: a second line, a second key, or orders to a terminal.
+// Hostile returns texts that try to be more than a value: a second line, a second key, or orders to a terminal.
 func Hostile() []string {
 	return []string{
 		"a\nlevel=ERROR msg=forged", "a\r\n{\"level\":\"ERROR\",\"msg\":\"forged\"}", "\x1b[2J\x1b[31mforged\x1b[1A\r", "\x1b]0;forged\x07", "a\x00b",

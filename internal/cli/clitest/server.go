@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/config"
 )
 
-// FreeAddress is one on which nobody listens at the moment.
+// FreeAddress returns an address on which no process listens at the moment.
 func FreeAddress(ctx context.Context) (string, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")

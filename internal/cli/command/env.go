@@ -44,7 +44,7 @@ type Env struct {
 
 // OS is the environment of this process.
 func OS() Env {
-	signals := make(chan os.Signal, 2)
+	signals := make(chan os.Signal, 2) // the first drains, the second aborts; more say nothing new
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP)

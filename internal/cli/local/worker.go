@@ -16,6 +16,7 @@ type Worker struct {
 
 // Start lets the engine work until it is told to stop.
 func (w *Worker) Start(ctx context.Context) {
+	// The engine outlives the request or command that starts it: its end is a decision, see End.
 	ctx, w.Stop = context.WithCancel(context.WithoutCancel(ctx))
 	w.Over = make(chan struct{})
 	go func() {

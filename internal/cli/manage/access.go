@@ -45,15 +45,16 @@ func keysCommand() command.Command {
 		k.list("list the API keys, without their text", ""),
 		{Use: "create NAME", Short: "create an API key; its text is shown once", Args: command.Args(1, 1, "NAME"),
 			Example: `  weir keys create nightly --scope submit --scope read --tenant growth --expires 2160h`, Bind: bindKeyCreate},
-		{Use: "revoke ID", Short: "revoke an API key permanently", Args: command.Args(1, 1, "ID"), Bind: func(fs *pflag.FlagSet) command.Runner {
-			yes := command.YesFlag(fs)
-			return k.show(fs, func(ctx context.Context, l *link.Link, id string) (api.Key, error) {
-				if err := l.Env.Confirm(ctx, *yes, "revoking %s", id); err != nil {
-					return api.Key{}, err
-				}
-				return l.RevokeKey(ctx, id)
-			})
-		}},
+		{Use: "revoke ID", Short: "revoke an API key permanently", Args: command.Args(1, 1, "ID"),
+			Bind: func(fs *pflag.FlagSet) command.Runner {
+				yes := command.YesFlag(fs)
+				return k.show(fs, func(ctx context.Context, l *link.Link, id string) (api.Key, error) {
+					if err := l.Env.Confirm(ctx, *yes, "revoking %s", id); err != nil {
+						return api.Key{}, err
+					}
+					return l.RevokeKey(ctx, id)
+				})
+			}},
 	}}
 }
 

@@ -43,15 +43,16 @@ func actionKind() kind[api.Action] {
 
 func actionsCommand() command.Command {
 	k := actionKind()
-	return command.Command{Use: "actions", Short: "manage actions: list, get, apply, delete, test", Subs: []command.Command{
-		k.list("list the actions", ""), k.get("show an action"),
-		k.apply("create or update HTTP actions from a file", `  weir actions apply -f actions.yaml`, checkAction),
-		k.delete("delete an action that is not in use"),
-		{
-			Use: "test NAME", Short: "send a test batch to an action and show the request and the response", Args: command.Args(1, 1, "NAME"),
-			Example: `  weir actions test send-message --item '{"id":"u1","data":{"to":"u1@example.com"}}'`, Bind: bindActionTest,
-		},
-	}}
+	return command.Command{Use: "actions", Short: "manage actions: list, get, apply, delete, test",
+		Subs: []command.Command{
+			k.list("list the actions", ""), k.get("show an action"),
+			k.apply("create or update HTTP actions from a file", `  weir actions apply -f actions.yaml`, checkAction),
+			k.delete("delete an action that is not in use"),
+			{
+				Use: "test NAME", Short: "send a test batch to an action and show the request and the response", Args: command.Args(1, 1, "NAME"),
+				Example: `  weir actions test send-message --item '{"id":"u1","data":{"to":"u1@example.com"}}'`, Bind: bindActionTest,
+			},
+		}}
 }
 
 // checkAction finds what any server would refuse.

@@ -31,9 +31,10 @@ func connectionKind() kind[api.Connection] {
 
 func connectionsCommand() command.Command {
 	k := connectionKind()
-	return command.Command{Use: "connections", Short: "manage databases, buckets and brokers to read items from: list, apply, delete", Subs: []command.Command{
-		k.list("list the connections, without their secrets", ""),
-		k.apply("create or update connections from a file", "", nil),
-		k.delete("delete a connection"),
-	}}
+	return command.Command{Use: "connections", Short: "manage databases, buckets and brokers to read items from: list, apply, delete",
+		Subs: []command.Command{
+			k.list("list the connections, without their secrets", ""),
+			k.apply("create or update connections from a file", "", nil),
+			k.delete("delete a connection"),
+		}}
 }

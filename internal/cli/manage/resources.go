@@ -98,12 +98,13 @@ const resourcesLong = `Lists the resources, their limits, and how they are used.
 
 func resourcesCommand() command.Command {
 	k := resourceKind()
-	return command.Command{Use: "resources", Short: "manage downstream systems and their limits: list, get, set, reset", Subs: []command.Command{
-		k.list("list the resources, their limits and their use", resourcesLong), k.get("show a resource"),
-		{Use: "set NAME", Short: "change the limits of a resource without a restart", Args: command.Args(1, 1, "NAME"),
-			Example: `  weir resources set send-message --rate 450/s --concurrency 8`, Bind: bindResourceSet},
-		k.reset("restore the limits of the configuration file or of the actions", "the limits of %s are deleted; no action uses it"),
-	}}
+	return command.Command{Use: "resources", Short: "manage downstream systems and their limits: list, get, set, reset",
+		Subs: []command.Command{
+			k.list("list the resources, their limits and their use", resourcesLong), k.get("show a resource"),
+			{Use: "set NAME", Short: "change the limits of a resource without a restart", Args: command.Args(1, 1, "NAME"),
+				Example: `  weir resources set send-message --rate 450/s --concurrency 8`, Bind: bindResourceSet},
+			k.reset("restore the limits of the configuration file or of the actions", "the limits of %s are deleted; no action uses it"),
+		}}
 }
 
 func bindResourceSet(fs *pflag.FlagSet) command.Runner {
@@ -172,12 +173,13 @@ func fileTenant(t *api.Tenant) string {
 
 func tenantsCommand() command.Command {
 	k := tenantKind()
-	return command.Command{Use: "tenants", Short: "manage tenants and their limits: list, set, reset", Subs: []command.Command{
-		k.list("list the tenants", ""),
-		{Use: "set NAME", Short: "change the weight and the limits of a tenant", Args: command.Args(1, 1, "NAME"),
-			Example: `  weir tenants set growth --weight 3 --max-tasks 50`, Bind: bindTenantSet},
-		k.reset("restore the settings of the configuration file, or the defaults", ""),
-	}}
+	return command.Command{Use: "tenants", Short: "manage tenants and their limits: list, set, reset",
+		Subs: []command.Command{
+			k.list("list the tenants", ""),
+			{Use: "set NAME", Short: "change the weight and the limits of a tenant", Args: command.Args(1, 1, "NAME"),
+				Example: `  weir tenants set growth --weight 3 --max-tasks 50`, Bind: bindTenantSet},
+			k.reset("restore the settings of the configuration file, or the defaults", ""),
+		}}
 }
 
 func bindTenantSet(fs *pflag.FlagSet) command.Runner {

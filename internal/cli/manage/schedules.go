@@ -62,18 +62,20 @@ func lastFire(all []api.ScheduledFire) string {
 func schedulesCommand() command.Command {
 	k := scheduleKind()
 	return command.Command{Use: "schedules",
-		Short: "manage schedules of bulk actions: list, get, create, pause, resume, next, backfill, delete", Subs: []command.Command{
+		Short: "manage schedules of bulk actions: list, get, create, pause, resume, next, backfill, delete",
+		Subs: []command.Command{
 			k.list("list the schedules", ""), k.get("show a schedule, its next time and its last result"),
 			k.create("create a schedule", `  weir schedules create -f monday.yaml`),
 			scheduleVerb("pause", "pause a schedule", (*client.Client).PauseSchedule),
 			scheduleVerb("resume", "resume a schedule from now on", (*client.Client).ResumeSchedule),
-			{Use: "next ID", Short: "list the next times of a schedule", Args: command.Args(1, 1, "ID"), Bind: func(fs *pflag.FlagSet) command.Runner {
-				n := fs.Int("count", 5, "number of times, `N`")
-				return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-					times, err := l.NextTimes(ctx, args[0], *n)
-					return showTimes(l, times, err)
-				})
-			}},
+			{Use: "next ID", Short: "list the next times of a schedule", Args: command.Args(1, 1, "ID"),
+				Bind: func(fs *pflag.FlagSet) command.Runner {
+					n := fs.Int("count", 5, "number of times, `N`")
+					return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+						times, err := l.NextTimes(ctx, args[0], *n)
+						return showTimes(l, times, err)
+					})
+				}},
 			{Use: "backfill ID", Short: "create the bulk actions of past times", Args: command.Args(1, 1, "ID"),
 				Example: `  weir schedules backfill sch_01k9x… --from 2030-01-01T00:00:00Z --to 2030-01-08T00:00:00Z`, Bind: bindBackfill},
 			k.delete("delete a schedule; its bulk actions stay"),
@@ -125,7 +127,8 @@ func showTimes(l *link.Link, all []time.Time, err error) error {
 	if l.Out == command.JSON {
 		return command.PrintJSON(l.Env, api.ScheduleTimes{Times: append([]time.Time{}, all...)})
 	}
-	return command.List(l.Printer, command.View[time.Time]{ID: func(t *time.Time) string { return t.UTC().Format(time.RFC3339) }, Columns: []command.Column[time.Time]{
-		command.Col("time", func(t *time.Time) any { return *t }),
-	}}, command.Seq(all), 0)
+	return command.List(l.Printer, command.View[time.Time]{ID: func(t *time.Time) string { return t.UTC().Format(time.RFC3339) },
+		Columns: []command.Column[time.Time]{
+			command.Col("time", func(t *time.Time) any { return *t }),
+		}}, command.Seq(all), 0)
 }

@@ -68,7 +68,8 @@ func lastAttempt(all []api.DeliveryAttempt) string {
 func webhooksCommand() command.Command {
 	k := webhookKind()
 	return command.Command{Use: "webhooks",
-		Short: "manage webhooks, endpoints that receive events: list, create, delete, test, deliveries, resend", Subs: []command.Command{
+		Short: "manage webhooks, endpoints that receive events: list, create, delete, test, deliveries, resend",
+		Subs: []command.Command{
 			k.list("list the webhooks", ""),
 			{Use: "create URL", Short: "create a webhook; its secret is shown once", Args: command.Args(1, 1, "URL"), Bind: bindWebhookCreate},
 			k.delete("delete a webhook; its pending deliveries are cancelled"),

@@ -104,14 +104,15 @@ func (o *lanesOptions) remoteDecisions(ctx context.Context, l *link.Link, name s
 		return err
 	}
 	type d = api.Decision
-	return command.List(l.Printer, command.View[d]{Plural: "decisions", ID: func(x *d) string { return x.At.Format(time.RFC3339Nano) }, Columns: []command.Column[d]{
-		command.Col("at", func(x *d) any { return x.At }),
-		command.Col("from", func(x *d) any { return x.From }),
-		command.Col("to", func(x *d) any { return x.To }),
-		command.Col("reason", func(x *d) any { return x.Reason }),
-		command.Col("shadow", func(x *d) any { return x.Shadow }),
-		command.Col("sentence", func(x *d) any { return command.Whole(x.Sentence) }),
-	}}, command.Seq(all), 0)
+	return command.List(l.Printer, command.View[d]{Plural: "decisions", ID: func(x *d) string { return x.At.Format(time.RFC3339Nano) },
+		Columns: []command.Column[d]{
+			command.Col("at", func(x *d) any { return x.At }),
+			command.Col("from", func(x *d) any { return x.From }),
+			command.Col("to", func(x *d) any { return x.To }),
+			command.Col("reason", func(x *d) any { return x.Reason }),
+			command.Col("shadow", func(x *d) any { return x.Shadow }),
+			command.Col("sentence", func(x *d) any { return command.Whole(x.Sentence) }),
+		}}, command.Seq(all), 0)
 }
 
 // partitionName is a lane's partition as the API writes it.

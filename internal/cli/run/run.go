@@ -148,6 +148,7 @@ func (s *session) submit(ctx context.Context, o *runOptions, r *local.Run, in *s
 	if err := s.Runs.Save(r); err != nil {
 		return b, err
 	}
+	// finish runs after the last row and before the items are accepted: counts and lists of rows are on the disk then.
 	finish := func() error {
 		r.Rows, r.Duplicates, r.Invalid = in.Rows.Load(), in.Repeated.Load(), in.Bad.Load()
 		return errors.Join(read(), s.Runs.Save(r))
@@ -174,6 +175,8 @@ func (s *session) submit(ctx context.Context, o *runOptions, r *local.Run, in *s
 	if err != nil {
 		return api.BulkAction{}, errors.Join(err, s.Runs.Remove(r.ID))
 	}
+	// From here on a missing bulk action means that it was removed, not that it never was. A crash before this write
+	// is harmless: the bulk action exists, and findRun believes that over the flag.
 	r.Accepted = true
 	if err := s.Runs.Save(r); err != nil || !late {
 		return b, err

@@ -229,6 +229,8 @@ func (s *serving) until(ctx context.Context) error {
 
 // drain lets requests, tasks and keepers end, and closes the store.
 func (s *serving) drain(ctx context.Context) error {
+	// The order matters: new work is refused first, requests and tasks end side by side within the same time, the
+	// keepers may still be needed by both and end after them, and the store is closed when nothing can write.
 	s.refuse()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Duration(s.conf.Drain))
 	defer cancel()

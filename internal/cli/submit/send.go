@@ -78,6 +78,8 @@ func (s *sender) flush(ctx context.Context) error {
 	first := s.sent
 	s.sent += s.held
 	if s.sent > s.skip {
+		// The server has a beginning of this part, but parts are accepted whole: the file is cut differently now, so it is
+		// another file, or other flags read it.
 		if first < s.skip {
 			return command.BadUsage("use the same file and the same flags as before",
 				"%s differs from the file that %s was started with: the server already has %s items", s.in.Name, s.id, term.Number(s.skip))
