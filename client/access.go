@@ -9,21 +9,6 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
-// Keys yields the API keys, the oldest first, without their text.
-func (c *Client) Keys(ctx context.Context) iter.Seq2[api.Key, error] {
-	return list[api.Key](ctx, c, route("keys"))
-}
-
-// Key returns what is known of an API key.
-func (c *Client) Key(ctx context.Context, id string) (api.Key, error) {
-	return get[api.Key](ctx, c, "GET", route("keys", id), nil)
-}
-
-// CreateKey makes an API key. Its text is in this answer only.
-func (c *Client) CreateKey(ctx context.Context, k api.Key) (api.Key, error) {
-	return get[api.Key](ctx, c, "POST", route("keys"), k)
-}
-
 // RevokeKey makes an API key invalid for ever.
 func (c *Client) RevokeKey(ctx context.Context, id string) (api.Key, error) {
 	return get[api.Key](ctx, c, "DELETE", route("keys", id), nil)

@@ -233,10 +233,10 @@ func TestOperatorsAndAccess(t *testing.T) {
 	c, ctx := real(t), t.Context()
 	rate := api.Rate(450)
 	for name, do := range map[string]func() error{
-		"action":   func() error { _, err := c.PutAction(ctx, "x", api.Action{URL: "http://127.0.0.1:1/x"}); return err },
+		"action":   func() error { _, err := c.Actions().Put(ctx, "x", api.Action{URL: "http://127.0.0.1:1/x"}); return err },
 		"resource": func() error { _, err := c.PutResource(ctx, "picky", api.Resource{Rate: &rate}); return err },
 		"tenant": func() error {
-			_, err := c.ChangeTenant(ctx, "growth", func(x *api.Tenant) error { x.Weight = 2; return nil })
+			_, err := c.Tenants().Change(ctx, "growth", func(x *api.Tenant) error { x.Weight = 2; return nil })
 			return err
 		},
 		"scaling": func() error {
@@ -251,12 +251,12 @@ func TestOperatorsAndAccess(t *testing.T) {
 		"lanes":      func() error { return drain(c.Lanes(ctx)) },
 		"nodes":      func() error { return drain(c.Nodes(ctx)) },
 		"partitions": func() error { return drain(c.Partitions(ctx)) },
-		"actions":    func() error { return drain(c.Actions(ctx)) },
-		"resources":  func() error { return drain(c.Resources(ctx)) },
-		"tenants":    func() error { return drain(c.Tenants(ctx)) },
-		"schedules":  func() error { return drain(c.Schedules(ctx)) },
-		"webhooks":   func() error { return drain(c.Webhooks(ctx)) },
-		"keys":       func() error { return drain(c.Keys(ctx)) },
+		"actions":    func() error { return drain(c.Actions().List(ctx)) },
+		"resources":  func() error { return drain(c.Resources().List(ctx)) },
+		"tenants":    func() error { return drain(c.Tenants().List(ctx)) },
+		"schedules":  func() error { return drain(c.Schedules().List(ctx)) },
+		"webhooks":   func() error { return drain(c.Webhooks().List(ctx)) },
+		"keys":       func() error { return drain(c.Keys().List(ctx)) },
 		"audit":      func() error { return drain(c.Audit(ctx, client.AuditFilter{Action: "action."})) },
 		"dlq items":  func() error { return drain(c.DLQ(ctx, api.DLQFilter{})) },
 		"exports": func() error {

@@ -170,11 +170,11 @@ func TestWhatWentWrongIsAProblemOrNobodysAnswer(t *testing.T) {
 func TestADeleteThatWasHeardIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{answers: []func(*http.Request) (*http.Response, error){cut, refuses(404, "not_found")}}
-		if err := newClient(t, w).DeleteAction(t.Context(), "x"); err != nil {
+		if err := newClient(t, w).Actions().Delete(t.Context(), "x"); err != nil {
 			t.Errorf("the second try finds nothing: %v, want no error", err)
 		}
 		w = &world{answers: []func(*http.Request) (*http.Response, error){refuses(404, "not_found")}}
-		if err := newClient(t, w).DeleteAction(t.Context(), "x"); !client.IsCode(err, "not_found") {
+		if err := newClient(t, w).Actions().Delete(t.Context(), "x"); !client.IsCode(err, "not_found") {
 			t.Errorf("the first try finds nothing: %v, want not_found", err)
 		}
 	})
@@ -218,7 +218,7 @@ func TestSomebodyElsesChangeIsNotOverwritten(t *testing.T) {
 		}
 		return says(200, "application/json", `{"weight":3}`)(r)
 	}}}
-	got, err := newClient(t, w).ChangeTenant(t.Context(), "growth", func(x *api.Tenant) error { x.Weight = 3; return nil })
+	got, err := newClient(t, w).Tenants().Change(t.Context(), "growth", func(x *api.Tenant) error { x.Weight = 3; return nil })
 	if err != nil || got.Weight != 3 || puts != 2 {
 		t.Fatalf("ChangeTenant = %+v, %v after %d puts", got, err, puts)
 	}

@@ -16,15 +16,15 @@ import (
 func TestAScheduleIsChangedAsAWhole(t *testing.T) {
 	c, ctx := real(t), t.Context()
 	what := api.NewBulkAction{Steps: []api.Step{{Action: "picky"}}, Source: &api.Source{Segment: &api.SegmentSource{URL: "http://127.0.0.1:1/users"}}}
-	s, err := c.CreateSchedule(ctx, api.Schedule{Name: "weekly", Cron: "0 9 * * 1", BulkAction: what})
+	s, err := c.Schedules().Create(ctx, api.Schedule{Name: "weekly", Cron: "0 9 * * 1", BulkAction: what})
 	if err != nil {
 		t.Fatal(err)
 	}
-	put, err := c.PutSchedule(ctx, s.ID, api.Schedule{Name: "daily", Cron: "30 6 * * *", Zone: "Asia/Tokyo", BulkAction: what})
+	put, err := c.Schedules().Put(ctx, s.ID, api.Schedule{Name: "daily", Cron: "30 6 * * *", Zone: "Asia/Tokyo", BulkAction: what})
 	if err != nil || put.ID != s.ID || put.Name != "daily" || len(put.Next) == 0 || put.Next[0].UTC().Format("15:04") != "21:30" {
 		t.Errorf("changed to %+v, %v", put, err)
 	}
-	if again, err := c.Schedule(ctx, s.ID); err != nil || again.Cron != "30 6 * * *" || again.Zone != "Asia/Tokyo" {
+	if again, err := c.Schedules().Get(ctx, s.ID); err != nil || again.Cron != "30 6 * * *" || again.Zone != "Asia/Tokyo" {
 		t.Errorf("stored as %+v, %v", again, err)
 	}
 }
@@ -36,18 +36,18 @@ func TestAWebhookIsChangedRotatedAndItsDeliveriesAreShown(t *testing.T) {
 		got <- r.URL.Path + " " + r.Header.Get("webhook-signature")
 	}))
 	t.Cleanup(receiver.Close)
-	w, err := c.CreateWebhook(ctx, api.Webhook{URL: receiver.URL + "/old"})
+	w, err := c.Webhooks().Create(ctx, api.Webhook{URL: receiver.URL + "/old"})
 	if err != nil || w.Secret == "" {
 		t.Fatalf("%+v, %v", w, err)
 	}
-	if w2, err := c.PutWebhook(ctx, w.ID, api.Webhook{URL: receiver.URL + "/new", Note: "ours", Events: []string{"bulk_action.failed"}}); err != nil || w2.Note != "ours" || w2.Secret != "" {
+	if w2, err := c.Webhooks().Put(ctx, w.ID, api.Webhook{URL: receiver.URL + "/new", Note: "ours", Events: []string{"bulk_action.failed"}}); err != nil || w2.Note != "ours" || w2.Secret != "" {
 		t.Errorf("changed to %+v, %v", w2, err)
 	}
 	rotated, err := c.RotateWebhook(ctx, w.ID, api.Rotate{Keep: api.Duration(time.Hour)})
 	if err != nil || rotated.Secret == "" || rotated.Secret == w.Secret {
 		t.Errorf("rotated to %+v, %v", rotated, err)
 	}
-	if shown, err := c.Webhook(ctx, w.ID); err != nil || shown.URL != receiver.URL+"/new" || shown.Secret != "" || len(shown.Events) != 1 {
+	if shown, err := c.Webhooks().Get(ctx, w.ID); err != nil || shown.URL != receiver.URL+"/new" || shown.Secret != "" || len(shown.Events) != 1 {
 		t.Errorf("shown as %+v, %v", shown, err)
 	}
 	sent, err := c.TestWebhook(ctx, w.ID)
@@ -110,18 +110,18 @@ func TestTheRestOfTheClient(t *testing.T) {
 	if d, err := c.BulkDecisions(ctx, b.ID, 5); err != nil || len(d) != 0 {
 		t.Errorf("decisions %+v, %v", d, err)
 	}
-	if x, err := c.PutTenant(ctx, "acme", api.Tenant{Weight: 3, MaxTasks: 7}); err != nil || x.Weight != 3 || x.MaxTasks != 7 {
+	if x, err := c.Tenants().Put(ctx, "acme", api.Tenant{Weight: 3, MaxTasks: 7}); err != nil || x.Weight != 3 || x.MaxTasks != 7 {
 		t.Errorf("tenant %+v, %v", x, err)
 	}
-	if k, err := c.CreateKey(ctx, api.Key{Name: "ci", Scopes: []string{"read"}}); err != nil {
+	if k, err := c.Keys().Create(ctx, api.Key{Name: "ci", Scopes: []string{"read"}}); err != nil {
 		t.Error(err)
-	} else if shown, err := c.Key(ctx, k.ID); err != nil || shown.Name != "ci" || shown.Key != "" {
+	} else if shown, err := c.Keys().Get(ctx, k.ID); err != nil || shown.Name != "ci" || shown.Key != "" {
 		t.Errorf("key %+v, %v", shown, err)
 	}
-	if _, err := c.PutConnection(ctx, "crm", api.Connection{Kind: "http", URL: "http://127.0.0.1:1/"}); err != nil {
+	if _, err := c.Connections().Put(ctx, "crm", api.Connection{Kind: "http", URL: "http://127.0.0.1:1/"}); err != nil {
 		t.Fatal(err)
 	}
-	if x, err := c.Connection(ctx, "crm"); err != nil || x.URL != "http://127.0.0.1:1/" {
+	if x, err := c.Connections().Get(ctx, "crm"); err != nil || x.URL != "http://127.0.0.1:1/" {
 		t.Errorf("connection %+v, %v", x, err)
 	}
 	if r, err := c.TestConnection(ctx, "crm", api.ConnectionTest{}); err != nil || r.OK || r.Code == "" {

@@ -2,36 +2,10 @@ package client
 
 import (
 	"context"
-	"iter"
 	"time"
 
 	"github.com/weirhq/weir/api"
 )
-
-// Schedules yields the schedules, the oldest first.
-func (c *Client) Schedules(ctx context.Context) iter.Seq2[api.Schedule, error] {
-	return list[api.Schedule](ctx, c, route("schedules"))
-}
-
-// Schedule returns a schedule, with its next times and what came of the last ones.
-func (c *Client) Schedule(ctx context.Context, id string) (api.Schedule, error) {
-	return get[api.Schedule](ctx, c, "GET", route("schedules", id), nil)
-}
-
-// CreateSchedule has bulk actions made by the clock.
-func (c *Client) CreateSchedule(ctx context.Context, s api.Schedule) (api.Schedule, error) {
-	return get[api.Schedule](ctx, c, "POST", route("schedules"), s)
-}
-
-// PutSchedule changes a schedule as a whole.
-func (c *Client) PutSchedule(ctx context.Context, id string, s api.Schedule) (api.Schedule, error) {
-	return get[api.Schedule](ctx, c, "PUT", route("schedules", id), s)
-}
-
-// DeleteSchedule removes a schedule; what it has made stays.
-func (c *Client) DeleteSchedule(ctx context.Context, id string) error {
-	return c.Do(ctx, "DELETE", route("schedules", id), nil, nil)
-}
 
 // PauseSchedule makes nothing for a while.
 func (c *Client) PauseSchedule(ctx context.Context, id, reason string) (api.Schedule, error) {

@@ -10,7 +10,7 @@ import (
 
 func TestATemplateIsMadeUsedSimulatedChangedAndRemoved(t *testing.T) {
 	c, ctx := real(t), t.Context()
-	made, err := c.PutTemplate(ctx, "spring", api.Template{
+	made, err := c.Templates().Put(ctx, "spring", api.Template{
 		Title:      "Spring",
 		Params:     []api.TemplateParam{{Name: "n", Type: "integer", Required: true}},
 		BulkAction: api.NewBulkAction{Steps: []api.Step{{Action: "picky", Input: map[string]string{"n": "params.n"}}}},
@@ -29,7 +29,7 @@ func TestATemplateIsMadeUsedSimulatedChangedAndRemoved(t *testing.T) {
 	if err != nil || len(out.Steps) != 1 || len(out.Shares.Tenants) != 1 {
 		t.Errorf("simulated %+v, %v", out, err)
 	}
-	changed, err := c.ChangeTemplate(ctx, "spring", func(t *api.Template) error { t.Description = "every year"; return nil })
+	changed, err := c.Templates().Change(ctx, "spring", func(t *api.Template) error { t.Description = "every year"; return nil })
 	if err != nil || changed.Description != "every year" || changed.Title != "Spring" || changed.Version == made.Version {
 		t.Errorf("changed to %+v, %v", changed, err)
 	}
@@ -45,13 +45,13 @@ func TestATemplateIsMadeUsedSimulatedChangedAndRemoved(t *testing.T) {
 			t.Errorf("%d bulk actions of %s, want %d", found, name, want)
 		}
 	}
-	if err := c.DeleteTemplate(ctx, "spring"); err != nil {
+	if err := c.Templates().Delete(ctx, "spring"); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Template(ctx, "spring"); !client.IsCode(err, "not_found") {
+	if _, err := c.Templates().Get(ctx, "spring"); !client.IsCode(err, "not_found") {
 		t.Errorf("after its removal: %v", err)
 	}
-	if err := drain(c.Templates(ctx)); err != nil {
+	if err := drain(c.Templates().List(ctx)); err != nil {
 		t.Error(err)
 	}
 }

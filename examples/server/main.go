@@ -40,7 +40,7 @@ func run(ctx context.Context, server, action, secret string, users int, out io.W
 		return err
 	}
 	defer c.Close()
-	if _, err := c.PutAction(ctx, "award",
+	if _, err := c.Actions().Put(ctx, "award",
 		api.Action{URL: action, UndoURL: action + "/undo", Secret: secret, Batch: 100}); err != nil {
 		return err
 	}

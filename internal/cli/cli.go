@@ -9,56 +9,38 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/cli/bulk"
+	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/dev"
+	"github.com/weirhq/weir/internal/cli/doctor"
+	"github.com/weirhq/weir/internal/cli/manage"
+	"github.com/weirhq/weir/internal/cli/operate"
+	"github.com/weirhq/weir/internal/cli/run"
+	"github.com/weirhq/weir/internal/cli/serve"
+	"github.com/weirhq/weir/internal/cli/simulate"
+	"github.com/weirhq/weir/internal/cli/submit"
 )
 
-// Exit codes.
-const (
-	exitOK          = 0   // all items are done
-	exitOther       = 1   // something else went wrong
-	exitUsage       = 2   // usage, configuration or input; nothing was accepted
-	exitUnreachable = 3   // a server that is needed cannot be reached
-	exitRefused     = 4   // the server would not do it
-	exitSomeFailed  = 5   // finished, but not every item is done
-	exitStopped     = 6   // stopped by a failure rule
-	exitTimeout     = 7   // --run-timeout was reached
-	exitInterrupted = 130 // interrupted; the state is saved
-)
+// Env is everything that a command may touch.
+type Env = command.Env
 
-// command is one command as a value. bind adds its flags and returns what runs it.
-type command struct {
-	use, short, long, example string
-	args                      cobra.PositionalArgs
-	bind                      func(fs *pflag.FlagSet) runner
-	subs                      []command // a command with others below it has nothing to run itself
-}
+// OS returns the environment of this process.
+func OS() Env { return command.OS() }
 
-// runner does the work of a command.
-type runner func(ctx context.Context, env *Env, args []string) error
-
-// commands are all commands, in the order of the help.
-func commands() []command {
-	return []command{
-		runCommand(), submitCommand(), listCommand(), getCommand(), watchCommand(),
-		startCommand(), pauseCommand(), resumeCommand(), approveCommand(), cancelCommand(),
-		previewCommand(), forecastCommand(), trialCommand(), retryCommand(), undoCommand(), cloneCommand(), reportCommand(),
-		itemsCommand(), itemCommand(), errorsCommand(),
-		actionsCommand(), resourcesCommand(), tenantsCommand(), connectionsCommand(), templatesCommand(), schedulesCommand(),
-		webhooksCommand(), dlqCommand(),
-		simulateCommand(), nodesCommand(),
-		lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
-		loginCommand(), keysCommand(), auditCommand(), apiCommand(),
-		serveCommand(), configCommand(), doctorCommand(), completionCommand(),
-		devCommand(), versionCommand(),
-	}
+// commands returns all commands. The help sorts them by name.
+func commands() []command.Command {
+	return slices.Concat(run.Commands(), bulk.Commands(), manage.Commands(), operate.Commands(), serve.Commands(), []command.Command{
+		submit.Command(), simulate.Command(), doctor.Command(), dev.Command(), completionCommand(), versionCommand(),
+	})
 }
 
 // Main runs the command that env's arguments name and returns the exit code.
 func Main(ctx context.Context, env Env) int {
-	env.fill()
+	env.Fill()
 	root := newRoot(&env)
 	root.SetArgs(env.Args)
 	var unknown error
@@ -75,15 +57,15 @@ func Main(ctx context.Context, env Env) int {
 	if err == nil {
 		err = unknown
 	}
-	var f *failure
+	var f *command.Failure
 	if err != nil && !errors.As(err, &f) {
-		f = explain(err)
+		f = command.Explain(err)
 	}
 	if f == nil {
-		return exitOK
+		return command.ExitOK
 	}
-	f.print(&env)
-	return f.code
+	f.Print(&env)
+	return f.Code
 }
 
 const rootLong = `weir runs a chain of actions over millions of items. It shares capacity fairly between
@@ -107,7 +89,7 @@ func newRoot(env *Env) *cobra.Command {
 	plain := root.PersistentFlags().Bool("no-color", false, "print without colour")
 	root.PersistentPreRun = func(*cobra.Command, []string) { env.NoColour = env.NoColour || *plain }
 	for _, c := range commands() {
-		root.AddCommand(c.cobra(env))
+		root.AddCommand(cobraOf(env, c))
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "show the help of a command, like --help",
@@ -124,19 +106,19 @@ func newRoot(env *Env) *cobra.Command {
 	return root
 }
 
-// cobra makes the command known to the parser.
-func (c command) cobra(env *Env) *cobra.Command {
-	out := &cobra.Command{Use: c.use, Short: c.short, Long: c.long, Example: c.example, Args: c.args}
+// cobraOf makes a command known to the parser.
+func cobraOf(env *Env, c command.Command) *cobra.Command {
+	out := &cobra.Command{Use: c.Use, Short: c.Short, Long: c.Long, Example: c.Example, Args: c.Args}
 	out.Flags().SortFlags = false
-	if len(c.subs) > 0 {
-		for _, s := range c.subs {
-			out.AddCommand(s.cobra(env))
+	if len(c.Subs) > 0 {
+		for _, s := range c.Subs {
+			out.AddCommand(cobraOf(env, s))
 		}
 		out.Args, out.RunE = noSuchCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
 		return out
 	}
 	out.SetUsageFunc(func(c *cobra.Command) error { return usage(env, c) })
-	run := c.bind(out.Flags())
+	run := c.Bind(out.Flags())
 	out.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), env, args) }
 	return out
 }

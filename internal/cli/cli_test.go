@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/demo"
 	"go.uber.org/goleak"
 )
@@ -30,7 +31,7 @@ import (
 // TestMain makes weir a command of the scripts, run by this very binary.
 func TestMain(m *testing.M) {
 	testscript.Main(leakFree{m}, map[string]func(){
-		"weir": func() { os.Exit(Main(context.Background(), OS())) },
+		"weir": func() { os.Exit(Main(context.Background(), command.OS())) },
 	})
 }
 
@@ -100,13 +101,11 @@ func terminate(ts *testscript.TestScript, _ bool, args []string) {
 
 // forget makes the newest run look as if its process had died before it knew that the items were accepted.
 func forget(ts *testscript.TestScript, _ bool, args []string) {
-	all := runs{filepath.Join(ts.MkAbs(args[0]), "runs")}
-	ids, err := all.ids()
+	all, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "runs", "ba_*.json"))
 	ts.Check(err)
-	newest, err := all.get(ids[0])
-	ts.Check(err)
-	newest.Accepted = false
-	ts.Check(all.save(newest))
+	newest := all[len(all)-1] // ids sort by time
+	known := strings.ReplaceAll(ts.ReadFile(newest), `"accepted": true`, `"accepted": false`)
+	ts.Check(os.WriteFile(newest, []byte(known), 0o600))
 }
 
 // called waits for a call of /hang.
@@ -250,11 +249,10 @@ func accepted(ts *testscript.TestScript, _ bool, args []string) {
 	defer tick.Stop()
 	late := time.After(30 * time.Second)
 	for {
-		all := runs{filepath.Join(ts.MkAbs(args[0]), "runs")}
-		ids, err := all.ids()
+		all, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "runs", "ba_*.json"))
 		ts.Check(err)
-		for _, id := range ids {
-			if r, err := all.get(id); err == nil && r.Accepted {
+		for _, run := range all {
+			if raw, err := os.ReadFile(run); err == nil && strings.Contains(string(raw), `"accepted": true`) {
 				return
 			}
 		}

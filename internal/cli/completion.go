@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/cli/command"
 )
 
 const completionLong = `Prints a script with which your shell completes commands and flags.
@@ -18,23 +19,25 @@ const completionLong = `Prints a script with which your shell completes commands
   powershell  weir completion powershell | Out-String | Invoke-Expression`
 
 // shells are those that a script can be written for.
-var shells = map[string]func(root *cobra.Command, env *Env) error{
-	"bash":       func(root *cobra.Command, env *Env) error { return root.GenBashCompletionV2(env.Stdout, true) },
-	"zsh":        func(root *cobra.Command, env *Env) error { return root.GenZshCompletion(env.Stdout) },
-	"fish":       func(root *cobra.Command, env *Env) error { return root.GenFishCompletion(env.Stdout, true) },
-	"powershell": func(root *cobra.Command, env *Env) error { return root.GenPowerShellCompletionWithDesc(env.Stdout) },
+var shells = map[string]func(root *cobra.Command, env *command.Env) error{
+	"bash": func(root *cobra.Command, env *command.Env) error { return root.GenBashCompletionV2(env.Stdout, true) },
+	"zsh":  func(root *cobra.Command, env *command.Env) error { return root.GenZshCompletion(env.Stdout) },
+	"fish": func(root *cobra.Command, env *command.Env) error { return root.GenFishCompletion(env.Stdout, true) },
+	"powershell": func(root *cobra.Command, env *command.Env) error {
+		return root.GenPowerShellCompletionWithDesc(env.Stdout)
+	},
 }
 
-func completionCommand() command {
-	return command{
-		use: "completion SHELL", short: "print a shell completion script", long: completionLong,
-		args: between(1, 1, "SHELL"),
-		bind: func(*pflag.FlagSet) runner {
-			return func(_ context.Context, env *Env, args []string) error {
+func completionCommand() command.Command {
+	return command.Command{
+		Use: "completion SHELL", Short: "print a shell completion script", Long: completionLong,
+		Args: command.Args(1, 1, "SHELL"),
+		Bind: func(*pflag.FlagSet) command.Runner {
+			return func(_ context.Context, env *command.Env, args []string) error {
 				write, ok := shells[args[0]]
 				if !ok {
 					known := slices.Sorted(maps.Keys(shells))
-					return badUsage("write one of "+strings.Join(known, ", "), "no completion script exists for %q", args[0])
+					return command.BadUsage("write one of "+strings.Join(known, ", "), "no completion script exists for %q", args[0])
 				}
 				return write(newRoot(env), env)
 			}

@@ -8,39 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/run"
+	"github.com/weirhq/weir/internal/cli/term"
 )
-
-// groupKey marks a flag with the heading under which the help lists it.
-const groupKey = "group"
 
 // otherFlags is the heading of flags without one.
 const otherFlags = "Other"
 
-// grouped adds flags to fs under a heading of the help.
-func grouped(fs *pflag.FlagSet, heading string, bind func(*pflag.FlagSet)) {
-	g := newFlags()
-	bind(g)
-	g.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupKey: {heading}} })
-	fs.AddFlagSet(g)
-}
-
-func newFlags() *pflag.FlagSet {
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	fs.SortFlags = false
-	return fs
-}
-
-// helpWidth is the maximum width of a help text.
-const helpWidth = 100
-
 // usage prints how a command is called: examples first, then its flags under their headings.
-func usage(env *Env, c *cobra.Command) error {
+func usage(env *command.Env, c *cobra.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n", c.UseLine())
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.ReplaceAll(c.Example, "weir ", env.Program+" "))
 	}
-	wide := helpWidth
+	wide := command.HelpWidth
 	if env.Terminal != nil {
 		wide = min(wide, max(40, env.Terminal.Width()))
 	}
@@ -61,11 +44,11 @@ func groupsOf(c *cobra.Command) (headings []string, groups map[string]*pflag.Fla
 	groups = map[string]*pflag.FlagSet{}
 	add := func(f *pflag.Flag) {
 		h := otherFlags
-		if g := f.Annotations[groupKey]; len(g) > 0 {
+		if g := f.Annotations[command.GroupKey]; len(g) > 0 {
 			h = g[0]
 		}
 		if groups[h] == nil {
-			headings, groups[h] = append(headings, h), newFlags()
+			headings, groups[h] = append(headings, h), command.NewFlags()
 		}
 		groups[h].AddFlag(f)
 	}
@@ -79,6 +62,6 @@ func groupsOf(c *cobra.Command) (headings []string, groups map[string]*pflag.Fla
 
 // optional writes a value that may be left out the way people do.
 func optional(usages string) string {
-	from := fmt.Sprintf("ID[=%q]", newest)
-	return strings.ReplaceAll(usages, from, pad("[ID]", len(from)))
+	from := fmt.Sprintf("ID[=%q]", run.Newest)
+	return strings.ReplaceAll(usages, from, term.Pad("[ID]", len(from)))
 }

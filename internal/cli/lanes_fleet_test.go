@@ -13,6 +13,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/local"
+	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store"
@@ -27,7 +30,7 @@ func busy(t *testing.T, s store.Store) (stop func()) {
 	send := weir.Action[int, string]{
 		Name: "send", BatchSize: 10, Resource: weir.Resource{Name: "send-message"},
 		Handle: func(ctx context.Context, b *weir.Batch[int, string]) error {
-			_ = sleep(ctx, 100*time.Millisecond)
+			_ = command.Sleep(ctx, 100*time.Millisecond)
 			b.DoneRest()
 			return nil
 		},
@@ -39,20 +42,20 @@ func busy(t *testing.T, s store.Store) (stop func()) {
 	if err := e.Handle(send); err != nil {
 		t.Fatal(err)
 	}
-	w := worker{engine: e}
-	w.start(t.Context())
+	w := local.Worker{Engine: e}
+	w.Start(t.Context())
 	for tenant := range 12 { // some of them in each partition
 		items := make([]weir.Item[int], 8_000)
 		for i := range items {
-			items[i].ID = number(i)
+			items[i].ID = term.Number(i)
 		}
-		if _, err := engine.Submit(t.Context(), e, send, engine.Items(items), weir.Spec{Tenant: number(tenant)}); err != nil {
+		if _, err := engine.Submit(t.Context(), e, send, engine.Items(items), weir.Spec{Tenant: term.Number(tenant)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	awaitGrowth(t, e, weir.LaneID{Partition: 3, Resource: "send-message"})
 	return func() {
-		if err := w.end(); err != nil {
+		if err := w.End(); err != nil {
 			t.Errorf("Run() = %v", err)
 		}
 	}
@@ -61,7 +64,7 @@ func busy(t *testing.T, s store.Store) (stop func()) {
 func awaitGrowth(t *testing.T, e *engine.Engine, lane weir.LaneID) {
 	t.Helper()
 	for until := time.Now().Add(30 * time.Second); ; {
-		all, err := e.Operator().Decisions(t.Context(), lane, manyDecisions)
+		all, err := e.Operator().Decisions(t.Context(), lane, 10_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +74,7 @@ func awaitGrowth(t *testing.T, e *engine.Engine, lane weir.LaneID) {
 		if time.Now().After(until) {
 			t.Fatalf("%v did not grow: %+v", lane, all)
 		}
-		if err := sleep(t.Context(), 50*time.Millisecond); err != nil {
+		if err := command.Sleep(t.Context(), 50*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,12 +120,12 @@ func TestLanesOfAFleet(t *testing.T) {
 		env, scr, keys := terminal(t, "lanes", "--watch", "--redis", address)
 		code := make(chan int)
 		go func() { code <- Main(t.Context(), env) }()
-		scr.until(t, "send-message")
-		scr.until(t, "q quits")
+		scr.Until(t, "send-message")
+		scr.Until(t, "q quits")
 		keys <- 'x' // means nothing
-		scr.until(t, "send-message\x1b[0m  ")
+		scr.Until(t, "send-message\x1b[0m  ")
 		keys <- 'q'
-		if got := <-code; got != exitOK {
+		if got := <-code; got != command.ExitOK {
 			t.Errorf("exit code = %d\n%s", got, scr)
 		}
 	})
@@ -132,9 +135,9 @@ func TestLanesOfAFleet(t *testing.T) {
 		env.Terminal, env.Signals = nil, signals
 		code := make(chan int)
 		go func() { code <- Main(t.Context(), env) }()
-		scr.until(t, `"tasks_out_per_second"`) // of the second look
+		scr.Until(t, `"tasks_out_per_second"`) // of the second look
 		signals <- os.Interrupt
-		if got := <-code; got != exitOK || strings.Count(scr.String(), "\n") < 2 {
+		if got := <-code; got != command.ExitOK || strings.Count(scr.String(), "\n") < 2 {
 			t.Errorf("exit code = %d, want 0 and a line for each look:\n%s", got, scr)
 		}
 	})
@@ -162,8 +165,8 @@ func runPage(t *testing.T, address string) {
 		}
 		env, scr, _ := terminal(t, words(line)...)
 		env.Terminal = nil
-		env.Getenv = func(name string) string { return map[string]string{redisVariable: address}[name] }
-		if got := Main(t.Context(), env); got != exitOK {
+		env.Getenv = func(name string) string { return map[string]string{"WEIR_REDIS": address}[name] }
+		if got := Main(t.Context(), env); got != command.ExitOK {
 			t.Errorf("weir %s exits with %d:\n%s", line, got, scr)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/cli/command"
 )
 
 func TestWhatIsCancelledIsWatchedUntilItsCallsHaveEnded(t *testing.T) {
@@ -23,7 +24,7 @@ func TestWhatIsCancelledIsWatchedUntilItsCallsHaveEnded(t *testing.T) {
 	t.Cleanup(web.Close)
 	at, c := nodeFor(t)
 	t.Cleanup(open)
-	if _, err := c.PutAction(t.Context(), "hang", api.Action{URL: web.URL, Batch: 1}); err != nil {
+	if _, err := c.Actions().Put(t.Context(), "hang", api.Action{URL: web.URL, Batch: 1}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := c.Create(t.Context(), api.NewBulkAction{
@@ -35,14 +36,14 @@ func TestWhatIsCancelledIsWatchedUntilItsCallsHaveEnded(t *testing.T) {
 	<-called
 	for _, args := range [][]string{{"cancel", b.ID, "--yes"}, {"get", b.ID}, {"list", "--state", "cancelling"}} {
 		said := &onFirst{do: func() {}}
-		if code, text := inProcess(t, at, said, nil, t.TempDir(), args...); code != exitOK || !strings.Contains(said.String(), "cancelling") || !strings.Contains(said.String(), b.ID) {
+		if code, text := inProcess(t, at, said, nil, t.TempDir(), args...); code != command.ExitOK || !strings.Contains(said.String(), "cancelling") || !strings.Contains(said.String(), b.ID) {
 			t.Errorf("%q: exit code %d, said %q and printed\n%s", args, code, text, said)
 		}
 	}
 	said := &onFirst{do: open} // when the first line is there
 	code, text := inProcess(t, at, said, nil, t.TempDir(), "watch", b.ID, "-o", "ndjson")
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-	if first, last := lines[0], lines[len(lines)-1]; code != exitSomeFailed || !strings.Contains(first, `"state":"cancelling"`) || !strings.Contains(last, `"state":"cancelled"`) || !strings.Contains(last, `"done":1,"failed":0,"cancelled":2`) {
+	if first, last := lines[0], lines[len(lines)-1]; code != command.ExitSomeFailed || !strings.Contains(first, `"state":"cancelling"`) || !strings.Contains(last, `"state":"cancelled"`) || !strings.Contains(last, `"done":1,"failed":0,"cancelled":2`) {
 		t.Errorf("exit code %d, said %q and printed\n%s", code, text, said)
 	}
 }

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,12 +15,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/assembly"
+	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/term"
 )
 
 // nodeFor runs a server until the test ends.
@@ -61,7 +60,7 @@ func (w *onFirst) Write(p []byte) (int, error) {
 func inProcess(t *testing.T, server string, out *onFirst, stop <-chan os.Signal, dir string, args ...string) (code int, stderr string) {
 	t.Helper()
 	var said bytes.Buffer
-	env := Env{
+	env := command.Env{
 		Args: args, Stdin: strings.NewReader(""), Stdout: out, Stderr: &said, Dir: dir, Signals: stop,
 		Getenv: func(name string) string { return map[string]string{"WEIR_SERVER": server}[name] },
 	}
@@ -73,7 +72,7 @@ func TestCtrlCEndsTheWatchingAlone(t *testing.T) {
 	b := slowly(t, c)
 	stop := make(chan os.Signal, 1)
 	code, said := inProcess(t, at, &onFirst{do: func() { stop <- os.Interrupt }}, stop, t.TempDir(), "watch", b.ID, "-o", "ndjson")
-	if code != exitInterrupted || !strings.Contains(said, "detached; "+b.ID+" continues on "+at) || !strings.Contains(said, "weir watch "+b.ID) {
+	if code != command.ExitInterrupted || !strings.Contains(said, "detached; "+b.ID+" continues on "+at) || !strings.Contains(said, "weir watch "+b.ID) {
 		t.Errorf("exit code %d, and said\n%s", code, said)
 	}
 	if b, err := c.Get(t.Context(), b.ID); err != nil || b.State != api.Running {
@@ -108,12 +107,12 @@ func TestThePanelOfAServerPausesAndDetachesByKey(t *testing.T) {
 			keys <- 'd'
 		}()
 	}}
-	code := Main(t.Context(), Env{
+	code := Main(t.Context(), command.Env{
 		Args: []string{"watch", b.ID, "--server", at}, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: said, Dir: t.TempDir(),
-		Terminal: &Terminal{Width: func() int { return 100 }, Keys: func() (<-chan byte, func()) { return keys, func() {} }},
+		Terminal: &term.Terminal{Width: func() int { return 100 }, Keys: func() (<-chan byte, func()) { return keys, func() {} }},
 	})
 	text := said.String()
-	if code != exitOK || !strings.Contains(text, "p pause   d detach") || !strings.Contains(text, "picky") || !strings.Contains(text, "detached; "+b.ID) {
+	if code != command.ExitOK || !strings.Contains(text, "p pause   d detach") || !strings.Contains(text, "picky") || !strings.Contains(text, "detached; "+b.ID) {
 		t.Errorf("exit code %d, and drew\n%q", code, text)
 	}
 	if b, err := c.Get(t.Context(), b.ID); err != nil || b.State != api.Paused {
@@ -128,15 +127,15 @@ func TestWhatCannotBeTakenBackIsAskedFor(t *testing.T) {
 		code   int
 		state  api.State
 	}{
-		{"n\n", exitOther, api.Running},
-		{"", exitOther, api.Running},
-		{"y\n", exitOK, api.Cancelled},
+		{"n\n", command.ExitOther, api.Running},
+		{"", command.ExitOther, api.Running},
+		{"y\n", command.ExitOK, api.Cancelled},
 	} {
 		b := slowly(t, c)
 		var said bytes.Buffer
-		code := Main(t.Context(), Env{
+		code := Main(t.Context(), command.Env{
 			Args: []string{"cancel", b.ID, "--wait", "--server", at}, Stdin: strings.NewReader(tt.answer), StdinTerminal: true,
-			Stdout: io.Discard, Stderr: &said, Dir: t.TempDir(), Terminal: &Terminal{Width: func() int { return 100 }},
+			Stdout: io.Discard, Stderr: &said, Dir: t.TempDir(), Terminal: &term.Terminal{Width: func() int { return 100 }},
 		})
 		b, err := c.Get(t.Context(), b.ID)
 		if code != tt.code || err != nil || b.State != tt.state || !strings.Contains(said.String(), "Continue? [y/N]") {
@@ -167,7 +166,7 @@ func proxied(t *testing.T, server string, spoil func(no int64, w http.ResponseWr
 }
 
 // fewUsers is more than two parts.
-const fewUsers = 2*partItems + 5
+const fewUsers = 2*20_000 + 5 // two parts, and a few items more
 
 func usersFile(t *testing.T) (dir string) {
 	t.Helper()
@@ -196,7 +195,7 @@ func TestASubmitOverABadLineSendsEveryItemOnce(t *testing.T) {
 	})
 	out := &onFirst{do: func() {}}
 	code, said := inProcess(t, bad, out, nil, usersFile(t), "submit", "users.csv", "--action", "picky", "-o", "id")
-	if code != exitOK {
+	if code != command.ExitOK {
 		t.Fatalf("exit code %d, and said\n%s", code, said)
 	}
 	b, err := c.Get(t.Context(), strings.TrimSpace(out.String()))
@@ -222,11 +221,11 @@ func TestASubmitThatWasStoppedGoesOn(t *testing.T) {
 	dir := usersFile(t)
 	code, said := inProcess(t, slow, &onFirst{do: func() {}}, stop, dir, "submit", "users.csv", "--action", "picky")
 	m := regexp.MustCompile(`weir (submit users.csv --resume (ba_\w+)), or cancel it with weir cancel`).FindStringSubmatch(said)
-	if code != exitInterrupted || m == nil || !strings.Contains(said, "it is not sealed and does not run") {
+	if code != command.ExitInterrupted || m == nil || !strings.Contains(said, "it is not sealed and does not run") {
 		t.Fatalf("exit code %d, and said\n%s", code, said)
 	}
 	code, said = inProcess(t, slow, &onFirst{do: func() {}}, nil, dir, strings.Fields(m[1])...)
-	if code != exitOK {
+	if code != command.ExitOK {
 		t.Fatalf("going on: exit code %d, and said\n%s", code, said)
 	}
 	b, err := c.Get(t.Context(), m[2])
@@ -235,101 +234,5 @@ func TestASubmitThatWasStoppedGoesOn(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{1, 3, 4}, appends); diff != "" {
 		t.Errorf("parts that were sent (-want +got)\n%s", diff)
-	}
-}
-
-func TestCellsCannotSpeakToTheTerminal(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain":                  "plain",
-		"\x1b[31mred\x1b[0m":     " [31mred [0m",
-		"two\nlines\tand a tab":  "two lines and a tab",
-		strings.Repeat("x", 100): strings.Repeat("x", 59) + "…",
-	} {
-		if got := cell(text); got != want {
-			t.Errorf("cell(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestValuesArePlainForProgramsAndReadableForPeople(t *testing.T) {
-	at := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
-	for _, tt := range []struct {
-		value         any
-		plain, people string
-	}{
-		{int64(1234567), "1234567", "1,234,567"},
-		{at, "2026-11-15T12:00:00Z", "2026-11-15 12:00:00Z"},
-		{time.Time{}, "", ""},
-		{api.Duration(90 * time.Second), "1m30s", "1m30s"},
-		{false, "false", ""},
-		{true, "true", "yes"},
-		{[]string{"a", "b"}, "a,b", "a,b"},
-		{api.Rate(450), "450/s", "450/s"},
-		{nil, "", ""},
-	} {
-		if got := plainText(tt.value); got != tt.plain {
-			t.Errorf("plainText(%#v) = %q, want %q", tt.value, got, tt.plain)
-		}
-		if got := people(tt.value); got != tt.people {
-			t.Errorf("people(%#v) = %q, want %q", tt.value, got, tt.people)
-		}
-	}
-}
-
-func TestAListSaysThatItWasCut(t *testing.T) {
-	var out, said bytes.Buffer
-	l := &link{env: &Env{Stdout: &out, Stderr: &said}}
-	v := view[string]{id: func(s *string) string { return *s }, columns: []column[string]{{"name", func(s *string) any { return *s }}}}
-	for _, tt := range []struct {
-		as   output
-		want string
-	}{
-		{outTable, "NAME\na\nb\n"},
-		{outID, "a\nb\n"},
-		{outCSV, "name\na\nb\n"},
-		{outNDJSON, "\"a\"\n\"b\"\n"},
-		{outJSON, "{\n  \"data\": [\n    \"a\",\n    \"b\"\n  ],\n  \"has_more\": true\n}\n"},
-	} {
-		out.Reset()
-		said.Reset()
-		l.out = tt.as
-		if err := list(l, v, seq([]string{"a", "b", "c"}), 2); err != nil || out.String() != tt.want || !strings.Contains(said.String(), "--limit 0") {
-			t.Errorf("as %s: %q, %v, said %q; want %q", tt.as, out.String(), err, said.String(), tt.want)
-		}
-	}
-}
-
-func TestAnErrorEndsAListAsAnError(t *testing.T) {
-	broken := errors.New("gone")
-	all := func(yield func(string, error) bool) { _ = yield("a", nil) && yield("", broken) }
-	for _, as := range []output{outTable, outID, outCSV, outNDJSON, outJSON} {
-		l := &link{env: &Env{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}, out: as}
-		v := view[string]{id: func(s *string) string { return *s }}
-		if err := list(l, v, all, 0); !errors.Is(err, broken) {
-			t.Errorf("as %s: %v, want %v", as, err, broken)
-		}
-	}
-}
-
-func TestWhatAServerRefusesIsExplained(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		err  error
-		want failure
-	}{
-		{"one fault", &api.Problem{Status: 422, Detail: "steps: none", Fix: "add one"}, failure{exitRefused, "steps: none", "add one"}},
-		{"several", &api.Problem{Status: 422, Title: "It cannot be done", Detail: "a: bad", Errors: []api.Fault{
-			{Field: "a", Message: "bad"}, {Line: 7, Message: "worse", Fix: "leave it out"},
-		}}, failure{exitRefused, "It cannot be done\na: bad\nline 7: worse; leave it out", ""}},
-		{"no key", &api.Problem{Status: 401, Detail: "this needs an API key", Fix: "send it"}, failure{exitRefused, "this needs an API key", "set WEIR_API_KEY_FILE, or save a key with weir login"}},
-		{"a mistake of ours", &api.Problem{Status: 500, Detail: "oh", RequestID: "req_1"}, failure{exitRefused, "oh (req_1)", ""}},
-		{"nobody there", &client.UnreachableError{Server: "http://x", Err: errors.New("refused")}, failure{exitUnreachable, "http://x: refused", "check the address (--server, WEIR_SERVER), and that the server is up"}},
-		{"an interrupt on the way", fmt.Errorf("x: %w", context.Canceled), failure{exitInterrupted, "interrupted", "run the same command again"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := explain(tt.err); *got != tt.want {
-				t.Errorf("explain = %+v, want %+v", *got, tt.want)
-			}
-		})
 	}
 }

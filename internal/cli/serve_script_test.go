@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -12,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/weirhq/weir/internal/cli/clitest"
 	"github.com/weirhq/weir/internal/testkit/testenv"
 )
 
@@ -30,7 +29,7 @@ func TestServerScripts(t *testing.T) {
 		Dir: "testdata/script", UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
 			for _, name := range []string{"ADDRESS", "OTHER"} {
-				a, err := freeAddress(env.T().(testing.TB).Context())
+				a, err := clitest.FreeAddress(env.T().(testing.TB).Context())
 				if err != nil {
 					return err
 				}
@@ -43,16 +42,6 @@ func TestServerScripts(t *testing.T) {
 			"exits": exits, "term": terminate, "answers": answers, "hide": hide,
 		},
 	})
-}
-
-// freeAddress is one on which nobody listens at the moment.
-func freeAddress(ctx context.Context) (string, error) {
-	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // answers waits until a server answers, and wants the status: answers 200 http://...

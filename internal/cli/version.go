@@ -4,28 +4,19 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/cli/command"
 )
 
-func versionCommand() command {
-	return command{
-		use: "version", short: "print the version", args: between(0, 0, ""),
-		bind: func(*pflag.FlagSet) runner {
-			return func(_ context.Context, env *Env, _ []string) error {
-				_, err := fmt.Fprintf(env.Stdout, "%s %s (%s, %s/%s)\n", env.Program, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func versionCommand() command.Command {
+	return command.Command{
+		Use: "version", Short: "print the version", Args: command.Args(0, 0, ""),
+		Bind: func(*pflag.FlagSet) command.Runner {
+			return func(_ context.Context, env *command.Env, _ []string) error {
+				_, err := fmt.Fprintf(env.Stdout, "%s %s (%s, %s/%s)\n", env.Program, command.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 				return err
 			}
 		},
 	}
-}
-
-// version returns the version that the build recorded.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "unknown"
-	}
-	return info.Main.Version
 }

@@ -85,7 +85,9 @@ var Rows = slices.Concat([]Row{
 	// A made-up downstream knows what a user knows.
 	{Dir: "internal/cli/demo", May: []string{"."}},
 	{Dir: "internal/cli/demo/usersgen", May: []string{"internal/cli/demo"}},
-	{Dir: "internal/cli/...", May: []string{"..."}},
+	{Dir: "internal/cli/ansisvg", StdlibOnly: true},
+	// Texts and settings for tests of several commands.
+	{Dir: "internal/cli/clitest", May: []string{"internal/cli/config"}},
 	// Deliberate bugs: patches for a build of the simulation alone.
 	{Dir: "internal/lab/planted/...", StdlibOnly: true, May: []string{"internal/lab/planted"}},
 	// A downstream that is the judge of everything else must not know it.
@@ -101,7 +103,38 @@ var Rows = slices.Concat([]Row{
 	// The core in virtual time, held against what was promised.
 	{Dir: "internal/lab/experiment/...", May: join(base, Core, []string{"internal/lab/experiment/...", "store/memstore"})},
 	{Dir: "internal/testkit/archtest"},
-}, coreRows(), middleRows(), surfaceRows())
+}, coreRows(), middleRows(), surfaceRows(), commandRows())
+
+// commands lists the packages of the command line in the order of imports: each may use those after it. The root
+// puts the commands together. Below them is what commands share: how bulk actions are shown, how they are described,
+// the way to a server or to a node of this process, and, last, drawing, which knows nothing of weir.
+var commands = []string{
+	"internal/cli", "internal/cli/run", "internal/cli/dev", "internal/cli/submit", "internal/cli/bulk", "internal/cli/manage",
+	"internal/cli/operate", "internal/cli/simulate", "internal/cli/doctor", "internal/cli/serve",
+	"internal/cli/watch", "internal/cli/spec", "internal/cli/link", "internal/cli/local", "internal/cli/command",
+	"internal/cli/config", "internal/cli/demo", "internal/cli/term",
+}
+
+// commandRows lets each package of the command line use those after it and everything below the command line, but for
+// config and demo, which have rows of their own, and for drawing. A backend is chosen where work runs and where a
+// store is looked at, nowhere else.
+func commandRows() []Row {
+	backends := []string{"internal/cli/local", "internal/cli/run", "internal/cli/dev", "internal/cli/serve", "internal/cli/doctor", "internal/cli/operate"}
+	var rows []Row
+	for i, dir := range commands {
+		r := Row{Dir: dir, May: join(base, commands[i+1:], middle, Core, surface, []string{"api", "client", "internal/assembly"})}
+		switch {
+		case dir == "internal/cli/config" || dir == "internal/cli/demo":
+			continue
+		case dir == "internal/cli/term":
+			r.May = nil
+		case slices.Contains(backends, dir):
+			r.May = join(r.May, Backends)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
 
 // surface lists the user-facing packages in the order of imports: each may use those after it.
 var surface = []string{

@@ -45,7 +45,7 @@ func TestImportRuleFindsPlantedImports(t *testing.T) {
 		{"a test of the engine may", "internal/engine/a_test.go", `package engine; import "example.test/weir/store/pebblestore"`, nil},
 		{"the engine takes no surface", "internal/engine/a.go", `package engine; import "example.test/weir/internal/server"`, []string{"internal/engine must not import internal/server"}},
 		{"a backend takes no engine", "store/memstore/a.go", `package memstore; import "example.test/weir/internal/engine"`, []string{"must not import internal/engine"}},
-		{"the command line takes a backend", "internal/cli/run.go", `package cli; import "example.test/weir/store/pebblestore"`, nil},
+		{"the server takes a backend", "internal/cli/serve/serve.go", `package serve; import "example.test/weir/store/pebblestore"`, nil},
 		{"the program takes the command line alone", "cmd/weir/main.go", `package main; import "example.test/weir/internal/engine"`, []string{"cmd/weir must not import internal/engine"}},
 		{"the scheduler takes the limits", "internal/core/sched/a.go", `package sched; import "example.test/weir/internal/core/limit"`, nil},
 		{"the limits do not take the scheduler", "internal/core/limit/a.go", `package limit; import "example.test/weir/internal/core/sched"`, []string{"internal/core/limit must not import internal/core/sched"}},

@@ -34,9 +34,12 @@ func readElsewhere() map[string]string {
 
 func TestEverythingThatCanBeSetIsRead(t *testing.T) {
 	tree := repository(t)
-	dirs := []string{"internal/cli/config", "internal/cli", "internal/server", "internal/service", "internal/assembly"}
+	dirs := []string{"internal/cli/config", "internal/server", "internal/service", "internal/assembly"}
 	for _, noun := range []string{"registry", "chain", "draft", "bulk", "outlook", "watch", "result", "fleet", "stored"} {
 		dirs = append(dirs, "internal/service/"+noun)
+	}
+	for _, name := range []string{"serve", "run", "bulk", "manage", "spec", "watch"} {
+		dirs = append(dirs, "internal/cli/"+name)
 	}
 	var paths []string
 	for _, dir := range dirs {

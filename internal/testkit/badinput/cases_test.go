@@ -28,7 +28,8 @@ func elsewheres() []elsewhere {
 		{99, "internal/edge/execute", "TestHandlerCannotHarmItsCaller", ""},
 		{99, "internal/engine", "TestAHandlerThatBreaksFailsItsTaskAndNothingElse TestTwoAnswersForOneItemAreABugAndTheTaskIsRunAgain", ""},
 		{100, "internal/cli/config", "TestMistakesAreNamedWithLineAndFix TestMistakesInSettings TestMistakesInVariablesAndFlags", "what is in the file"},
-		{100, "internal/cli", "TestServerScripts TestAStoreThatDoesNotOpenIsExplained TestStartMatrix", "ports, directories, formats, Redis"},
+		{100, "internal/cli", "TestServerScripts", "ports, directories, formats, Redis"},
+		{100, "internal/cli/serve", "TestAStoreThatDoesNotOpenIsExplained TestStartMatrix", "ports, directories, formats, Redis"},
 		{101, "internal/cli", "TestScripts TestStdinThatIsATerminal TestInterruptWhileReadingAcceptsNothing TestTheReportThatCannotBeWrittenLosesNothing", ""},
 	}
 }

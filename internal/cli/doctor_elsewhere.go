@@ -1,9 +1,0 @@
-//go:build !linux && !darwin && !freebsd
-
-package cli
-
-// openFiles has no answer here.
-func openFiles() (most uint64, known bool) { return 0, false }
-
-// diskSpace leaves the question to the store, which looks when it is opened.
-func diskSpace(string) (free, total uint64, known bool) { return 0, 0, false }

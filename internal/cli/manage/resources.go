@@ -1,0 +1,215 @@
+package manage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/cli/link"
+	"github.com/weirhq/weir/internal/cli/term"
+)
+
+func resourceKind() kind[api.ResourceStatus] {
+	type r = api.ResourceStatus
+	view := command.View[r]{
+		Plural: "resources",
+		ID:     func(x *r) string { return x.Name },
+		Columns: []command.Column[r]{
+			command.Col("name", func(x *r) any { return x.Name }),
+			command.Col("rate", func(x *r) any { return x.Rate }),
+			command.Col("concurrency", func(x *r) any { return command.None(int64(x.Concurrency)) }),
+			command.Col("pacing", func(x *r) any { return x.Pacing }),
+			command.Col("allowed now", func(x *r) any { return positiveRate(x.Allowed) }),
+			command.Col("use", func(x *r) any { return rateUse(x) }),
+			command.Col("in flight", func(x *r) any { return x.InFlight }),
+			command.Col("ready", func(x *r) any { return x.Ready }),
+			command.Col("circuit", func(x *r) any { return x.Circuit }),
+			command.Col("reason", func(x *r) any { return command.Whole(x.Reason) }),
+		},
+		More: []command.Column[r]{
+			command.Col("bearable", func(x *r) any { return command.None(int64(x.Bearable)) }),
+			command.Col("origin", func(x *r) any { return x.Origin }),
+			command.Col("changed", func(x *r) any { return changedText(x.Provenance) }),
+			command.Col("file", func(x *r) any { return fileLimits(x.File) }),
+			command.Col("effective", func(x *r) any { return x.EffectiveAt }),
+		},
+	}
+	return kind[r]{noun: "resource", arg: "NAME", view: view, of: (*client.Client).Resources}
+}
+
+// rateUse is the share of the allowed rate that is used; a resource without a rate has none.
+func rateUse(r *api.ResourceStatus) string {
+	if r.Rate == 0 && r.Allowed == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f%%", r.Use*100)
+}
+
+// fileLimits tells what the configuration file says of a resource that was changed at run time.
+func fileLimits(r *api.Resource) string {
+	if r == nil {
+		return ""
+	}
+	var parts []string
+	if r.Rate != nil {
+		parts = append(parts, fmt.Sprintf("rate %v", r.Rate))
+	}
+	if r.Concurrency != nil {
+		parts = append(parts, fmt.Sprintf("concurrency %d", *r.Concurrency))
+	}
+	if r.Pacing != nil {
+		parts = append(parts, "pacing "+*r.Pacing)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// changedText tells who set something, and when.
+func changedText(p api.Provenance) string {
+	if p.ChangedAt.IsZero() {
+		return p.ChangedBy
+	}
+	text := term.ClockTime(p.ChangedAt)
+	if p.ChangedBy != "" {
+		text += " by " + p.ChangedBy
+	}
+	return text
+}
+
+func positiveRate(r float64) any {
+	if r <= 0 {
+		return ""
+	}
+	return term.PerSecond(r)
+}
+
+const resourcesLong = `Lists the resources, their limits, and how they are used.
+
+  ALLOWED NOW  the rate that flow control allows, if that is below the limit
+  USE          the share of ALLOWED NOW, or else of RATE, that was used recently; above 100% shortly after the rate
+               was cut, and – if no rate is set
+  IN FLIGHT    calls
+  READY        items`
+
+func resourcesCommand() command.Command {
+	k := resourceKind()
+	return command.Command{Use: "resources", Short: "manage downstream systems and their limits: list, get, set, reset",
+		Subs: []command.Command{
+			k.list("list the resources, their limits and their use", resourcesLong), k.get("show a resource"),
+			{Use: "set NAME", Short: "change the limits of a resource without a restart", Args: command.Args(1, 1, "NAME"),
+				Example: `  weir resources set send-message --rate 450/s --concurrency 8`, Bind: bindResourceSet},
+			k.reset("restore the limits of the configuration file or of the actions", "the limits of %s are deleted; no action uses it"),
+		}}
+}
+
+func bindResourceSet(fs *pflag.FlagSet) command.Runner {
+	rate := fs.String("rate", "", "maximum items per second over all nodes, as in `450/s`, or unlimited")
+	concurrency := fs.Int("concurrency", 0, "maximum concurrent calls over all nodes; 0 means no limit")
+	var pacing config.Pacing
+	fs.Var(&pacing, "pacing", "how a rate is used: smooth (an even stream of small calls) or full (few calls with full batches)")
+	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+		var r api.Resource
+		if fs.Changed("rate") {
+			r.Rate = new(api.Rate)
+			if err := r.Rate.UnmarshalText([]byte(*rate)); err != nil {
+				what, fix := command.WhatToWrite(err.Error())
+				return command.BadUsage(cmp.Or(fix, "write it as in 450/s, or unlimited"), "--rate: %s", what)
+			}
+		}
+		if fs.Changed("concurrency") {
+			r.Concurrency = concurrency
+		}
+		if fs.Changed("pacing") {
+			r.Pacing = (*string)(&pacing)
+		}
+		if r == (api.Resource{}) {
+			return command.BadUsage("add --rate 450/s, --concurrency 8 or --pacing full", "no limit is given")
+		}
+		s, err := l.PutResource(ctx, args[0], r)
+		if err != nil {
+			return err
+		}
+		if s.Note != "" {
+			l.Say("note: %s", term.Tame(s.Note))
+		}
+		return command.One(l.Printer, resourceKind().view, s)
+	})
+}
+
+func tenantKind() kind[api.Tenant] {
+	type t = api.Tenant
+	view := command.View[t]{Plural: "tenants", ID: func(x *t) string { return x.Name }, Columns: []command.Column[t]{
+		command.Col("name", func(x *t) any { return x.Name }),
+		command.Col("weight", func(x *t) any { return cmp.Or(x.Weight, 1) }),
+		command.Col("max tasks", func(x *t) any { return command.None(int64(x.MaxTasks)) }),
+		command.Col("max pending", func(x *t) any { return command.None(x.MaxPending) }),
+		command.Col("paused", func(x *t) any { return x.Paused }),
+		command.Col("origin", func(x *t) any { return x.Origin }),
+		command.Col("changed", func(x *t) any { return changedText(x.Provenance) }),
+		command.Col("file", func(x *t) any { return fileTenant(x.File) }),
+	}}
+	return kind[t]{noun: "tenant", arg: "NAME", view: view, of: (*client.Client).Tenants}
+}
+
+// fileTenant tells what the configuration file says of a tenant that was changed at run time.
+func fileTenant(t *api.Tenant) string {
+	if t == nil {
+		return ""
+	}
+	text := fmt.Sprintf("weight %g", cmp.Or(t.Weight, 1))
+	if t.MaxTasks > 0 {
+		text += fmt.Sprintf(", max tasks %d", t.MaxTasks)
+	}
+	if t.MaxPending > 0 {
+		text += fmt.Sprintf(", max pending %d", t.MaxPending)
+	}
+	return text
+}
+
+func tenantsCommand() command.Command {
+	k := tenantKind()
+	return command.Command{Use: "tenants", Short: "manage tenants and their limits: list, set, reset",
+		Subs: []command.Command{
+			k.list("list the tenants", ""),
+			{Use: "set NAME", Short: "change the weight and the limits of a tenant", Args: command.Args(1, 1, "NAME"),
+				Example: `  weir tenants set growth --weight 3 --max-tasks 50`, Bind: bindTenantSet},
+			k.reset("restore the settings of the configuration file, or the defaults", ""),
+		}}
+}
+
+func bindTenantSet(fs *pflag.FlagSet) command.Runner {
+	var t api.Tenant
+	fs.Float64Var(&t.Weight, "weight", 1, "share relative to other tenants: `N` gets N times as much as 1")
+	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "maximum tasks in flight on a node; `N` = 0 means no limit")
+	fs.Int64Var(&t.MaxPending, "max-pending", 0, "maximum items accepted and not ended; `N` = 0 means no limit")
+	fs.BoolVar(&t.Paused, "paused", false, "start no tasks of the tenant; --paused=false resumes it")
+	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+		if fs.Changed("weight") && t.Weight <= 0 {
+			return command.BadUsage("write more than 0; --paused stops a tenant", "--weight: %g is not above 0", t.Weight)
+		}
+		out, err := l.Tenants().Change(ctx, args[0], func(now *api.Tenant) error {
+			if fs.Changed("weight") {
+				now.Weight = t.Weight
+			}
+			if fs.Changed("max-tasks") {
+				now.MaxTasks = t.MaxTasks
+			}
+			if fs.Changed("max-pending") {
+				now.MaxPending = t.MaxPending
+			}
+			if fs.Changed("paused") {
+				now.Paused = t.Paused
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return command.One(l.Printer, tenantKind().view, out)
+	})
+}

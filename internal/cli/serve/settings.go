@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/spf13/pflag"
+	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/config"
+)
+
+// Settings are the flags for the settings of a server.
+type Settings struct {
+	flags *pflag.FlagSet
+	file  string
+}
+
+// configVariable names the configuration.
+const configVariable = "WEIR_CONFIG"
+
+// Bind adds a flag for every setting.
+func (o *Settings) Bind(fs *pflag.FlagSet) {
+	o.flags = fs
+	command.Grouped(fs, "Where", func(fs *pflag.FlagSet) {
+		fs.StringVar(&o.file, "config", "", "`FILE` with settings, actions and resources (default "+config.FileName+", if it exists)")
+	})
+	for _, s := range config.Settings() {
+		command.Grouped(fs, s.Heading, func(fs *pflag.FlagSet) {
+			f := fs.VarPF(&setting{kind: s.Type}, s.Flag, "", s.Help)
+			f.DefValue = s.Default
+			if s.Type == "bool" {
+				f.NoOptDefVal = "true"
+			}
+		})
+	}
+}
+
+// setting is the value of a flag as it was written: package config reads it.
+type setting struct{ word, kind string }
+
+// Set implements pflag.Value.
+func (s *setting) Set(word string) error { s.word = word; return nil }
+
+// String implements pflag.Value.
+func (s *setting) String() string { return s.word }
+
+// Type implements pflag.Value.
+func (s *setting) Type() string { return s.kind }
+
+// Path returns the path of the configuration as the user wrote it; empty if there is no file.
+func (o *Settings) Path(env *command.Env) string {
+	if named := cmp.Or(o.file, env.Getenv(configVariable)); named != "" {
+		return named
+	}
+	if command.Exists(env.Path(config.FileName)) {
+		return config.FileName
+	}
+	return ""
+}
+
+// Read puts flags, variables and file together.
+func (o *Settings) Read(env *command.Env) (*config.Server, error) {
+	src := config.Source{Name: o.Path(env), Dir: env.Dir, Getenv: env.Getenv, Flags: map[string]string{}}
+	src.Path = env.Path(src.Name)
+	for _, s := range config.Settings() {
+		if f := o.flags.Lookup(s.Flag); f.Changed {
+			src.Flags[s.Key] = f.Value.String()
+		}
+	}
+	return config.Load(src)
+}
+
+// load is read, with all mistakes in the words for a user.
+func (o *Settings) load(env *command.Env) (*config.Server, error) {
+	c, err := o.Read(env)
+	if all, ok := errors.AsType[*config.Errors](err); ok {
+		return nil, command.Fail(command.ExitUsage, all.Error(), "")
+	}
+	return c, err
+}
