@@ -117,7 +117,7 @@ func (a Action[In, Out]) step(decode decoder[In]) Step {
 		s.Resource.Name = a.Name
 	}
 	if s.Resource.Pacing == "" {
-		s.Resource.Pacing = Smooth
+		s.Resource.Pacing = PacingSmooth
 	}
 	if a.Handle != nil {
 		s.Handle = typed(a.Handle, decode)
@@ -170,7 +170,7 @@ func (b *Batch[In, Out]) add(i int, decode decoder[In]) {
 	it := &b.task.Items[i]
 	v, err := decode(it)
 	if err != nil {
-		b.task.Outcomes[i] = Outcome{Kind: Failed, Code: "bad_item", Message: err.Error()}
+		b.task.Outcomes[i] = Outcome{Kind: OutcomeFailed, Code: "bad_item", Message: err.Error()}
 		if b.at == nil { // from here on positions differ
 			b.at = make([]int32, len(b.items), len(b.task.Items))
 			for j := range b.at {

@@ -12,12 +12,12 @@ type OutcomeKind uint8
 
 // The kinds of outcome. The zero value is no answer: the item is tried again as "no_result".
 const (
-	NoOutcome OutcomeKind = iota
-	Done
-	Retry   // try again later; counts as an attempt
-	Failed  // failed for good
-	LeftOut // deliberately not processed; ends the item as cancelled
-	Refused // the downstream was too busy: try again, no attempt is counted
+	OutcomeNone OutcomeKind = iota
+	OutcomeDone
+	OutcomeRetry   // try again later; counts as an attempt
+	OutcomeFailed  // failed for good
+	OutcomeLeftOut // deliberately not processed; ends the item as cancelled
+	OutcomeRefused // the downstream was too busy: try again, no attempt is counted
 )
 
 var outcomeNames = [...]string{"no_result", "done", "retry", "failed", "left_out", "refused"}
@@ -126,7 +126,7 @@ func (b *Batch[In, Out]) Heartbeat() {
 
 // Done reports that item i succeeded; out reaches the next step and the report.
 func (b *Batch[In, Out]) Done(i int, out Out) {
-	if o := b.answer(i, Done); o != nil {
+	if o := b.answer(i, OutcomeDone); o != nil {
 		if err := encodeOutput(o, out); err != nil {
 			b.bug = fmt.Errorf("output of item %q is not valid JSON: %w", b.items[i].ID, err)
 		}
@@ -136,8 +136,8 @@ func (b *Batch[In, Out]) Done(i int, out Out) {
 // DoneRest reports that every item without an answer so far succeeded, with no output.
 func (b *Batch[In, Out]) DoneRest() {
 	for i := range b.items {
-		if o := &b.task.Outcomes[b.index(i)]; o.Kind == NoOutcome {
-			o.Kind = Done
+		if o := &b.task.Outcomes[b.index(i)]; o.Kind == OutcomeNone {
+			o.Kind = OutcomeDone
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (b *Batch[In, Out]) DoneRest() {
 // Retry asks for another attempt at item i, not before after has passed and not
 // before the action's backoff says. The error's text is kept.
 func (b *Batch[In, Out]) Retry(i int, err error, after time.Duration) {
-	if o := b.answer(i, Retry); o != nil {
+	if o := b.answer(i, OutcomeRetry); o != nil {
 		o.Message, o.After = text(err), after
 	}
 }
@@ -153,14 +153,14 @@ func (b *Batch[In, Out]) Retry(i int, err error, after time.Duration) {
 // Fail reports that item i failed for good. code is short and from a small set:
 // failures are grouped by it.
 func (b *Batch[In, Out]) Fail(i int, code string, err error) {
-	if o := b.answer(i, Failed); o != nil {
+	if o := b.answer(i, OutcomeFailed); o != nil {
 		o.Code, o.Message = code, text(err)
 	}
 }
 
 // LeaveOut reports that item i is deliberately not processed.
 func (b *Batch[In, Out]) LeaveOut(i int, reason string) {
-	if o := b.answer(i, LeftOut); o != nil {
+	if o := b.answer(i, OutcomeLeftOut); o != nil {
 		o.Code = reason
 	}
 }
@@ -176,7 +176,7 @@ func (b *Batch[In, Out]) index(i int) int {
 // of the handler: two answers for one item.
 func (b *Batch[In, Out]) answer(i int, k OutcomeKind) *Outcome {
 	o := &b.task.Outcomes[b.index(i)]
-	if o.Kind != NoOutcome {
+	if o.Kind != OutcomeNone {
 		b.bug = fmt.Errorf("two answers for item %q: %v, then %v", b.items[i].ID, o.Kind, k)
 		return nil
 	}

@@ -62,7 +62,7 @@ type ResourceUse struct {
 	Concurrency int `json:"concurrency,omitempty"`
 	Bearable    int `json:"bearable,omitempty"`
 	InFlight    int `json:"in_flight"`
-	// Pacing decides between an even stream and few calls; empty: as [Smooth].
+	// Pacing decides between an even stream and few calls; empty: as [PacingSmooth].
 	Pacing Pacing `json:"pacing,omitempty"`
 	// Circuit is closed, open or half-open; CircuitUntil is when that ends, if a time is set.
 	Circuit      string    `json:"circuit"`

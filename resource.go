@@ -16,7 +16,7 @@ type Resource struct {
 	Rate Rate
 	// Concurrency is the most tasks in flight at once. Default: only the engine's slots limit it.
 	Concurrency int
-	// Pacing decides between an even stream and few calls where a rate is set. Default: [Smooth].
+	// Pacing decides between an even stream and few calls where a rate is set. Default: [PacingSmooth].
 	Pacing Pacing
 }
 
@@ -25,15 +25,15 @@ type Resource struct {
 type Pacing string
 
 const (
-	// Smooth sends an even stream: a twentieth of a second's worth of items in a call.
-	Smooth Pacing = "smooth"
-	// Full sends as few calls as it can: full batches, up to half a second's worth of items in a call.
-	Full Pacing = "full"
+	// PacingSmooth sends an even stream: a twentieth of a second's worth of items in a call.
+	PacingSmooth Pacing = "smooth"
+	// PacingFull sends as few calls as it can: full batches, up to half a second's worth of items in a call.
+	PacingFull Pacing = "full"
 )
 
 // ParsePacing reads "smooth" or "full".
 func ParsePacing(s string) (Pacing, error) {
-	if p := Pacing(s); p == Smooth || p == Full {
+	if p := Pacing(s); p == PacingSmooth || p == PacingFull {
 		return p, nil
 	}
 	return "", fmt.Errorf("pacing %q is unknown; use smooth for an even stream or full for few calls", s)

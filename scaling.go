@@ -4,7 +4,7 @@ import "time"
 
 // Scaling holds what operators have set, for all nodes. The zero value works.
 type Scaling struct {
-	// Policy decides: littles-law, the default, or another that docs/scaling.md names. Off leaves all lanes as they are.
+	// Policy decides: littles-law, the default, or another that docs/scaling.md names. PolicyOff leaves all lanes as they are.
 	Policy string `json:"policy,omitempty"`
 	// Shadow is a policy that decides as well and is not obeyed: what it would have
 	// done is stored beside what was done.
@@ -28,8 +28,8 @@ type Scaling struct {
 	Circuits map[string]Circuit `json:"circuits,omitempty"`
 }
 
-// Off is the policy that decides nothing.
-const Off = "off"
+// PolicyOff is the policy that decides nothing.
+const PolicyOff = "off"
 
 // Pin is a number of workers set by hand.
 type Pin struct {

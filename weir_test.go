@@ -22,8 +22,8 @@ func TestAnUnknownValueHasItsNumberForAWord(t *testing.T) {
 		{weir.BulkState(255), "BulkState(255)"},
 		{weir.TierLow, "low"},
 		{weir.TierLow + 1, "Tier(4)"},
-		{weir.Refused, "refused"},
-		{weir.Refused + 1, "OutcomeKind(6)"},
+		{weir.OutcomeRefused, "refused"},
+		{weir.OutcomeRefused + 1, "OutcomeKind(6)"},
 	} {
 		if got := tt.value.String(); got != tt.want {
 			t.Errorf("String of %T = %q, want %q", tt.value, got, tt.want)
@@ -186,10 +186,10 @@ func TestItemsThatCannotBeDecodedFailAndTheOthersKeepTheirPlaces(t *testing.T) {
 			for i, o := range task.Outcomes {
 				id := task.Items[i].ID
 				if tt.want[i] == 'd' {
-					if want := `"` + id + " " + task.Key(i) + `"`; o.Kind != weir.Done || string(o.Output) != want {
+					if want := `"` + id + " " + task.Key(i) + `"`; o.Kind != weir.OutcomeDone || string(o.Output) != want {
 						t.Errorf("item %s: %+v, want done with %s", id, o, want)
 					}
-				} else if o.Kind != weir.Failed || o.Code != "bad_item" || !strings.Contains(o.Message, "int") {
+				} else if o.Kind != weir.OutcomeFailed || o.Code != "bad_item" || !strings.Contains(o.Message, "int") {
 					t.Errorf("item %s: %+v, want failed as bad_item", id, o)
 				}
 			}
@@ -222,11 +222,11 @@ func TestEveryAnswerReachesItsItem(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []weir.Outcome{
-		{Kind: weir.Failed, Code: "closed", Message: "down"},
-		{Kind: weir.Retry, Message: "down", After: time.Minute},
-		{Kind: weir.LeftOut, Code: "holdout"},
-		{Kind: weir.Failed, Code: "bare"},
-		{Kind: weir.Done},
+		{Kind: weir.OutcomeFailed, Code: "closed", Message: "down"},
+		{Kind: weir.OutcomeRetry, Message: "down", After: time.Minute},
+		{Kind: weir.OutcomeLeftOut, Code: "holdout"},
+		{Kind: weir.OutcomeFailed, Code: "bare"},
+		{Kind: weir.OutcomeDone},
 	}
 	for i, o := range task.Outcomes {
 		if w := want[i]; o.Kind != w.Kind || o.Code != w.Code || o.Message != w.Message || o.After != w.After || o.Output != nil {

@@ -25,7 +25,7 @@ type Found struct {
 // StepResult tells what became of an item at one step.
 type StepResult struct {
 	Step     string
-	State    string // as in a row; report.Skipped: it passed without a call
+	State    report.State
 	Attempts int
 	Code     string
 	Message  string
@@ -57,7 +57,7 @@ type RowOptions struct {
 	// From is the position of the first item that may be yielded, from 0. What comes before is not read.
 	From int64
 	// State takes only items in that state, one of those of package report. Default: any.
-	State string
+	State report.State
 }
 
 // Item returns the item at a position in the bulk action, from 0. It fails with [weir.ErrNotFound].

@@ -53,9 +53,9 @@ func (r *Report) withSummary() *inner.Report {
 type ItemResult[Out any] struct {
 	ID       string
 	Data     json.RawMessage
-	State    string // done, failed, cancelled; ready while it has not ended
-	Step     string // where it ended
-	Code     string // failed: the error's code
+	State    report.State // ready while it has not ended
+	Step     string       // where it ended
+	Code     string       // failed: the error's code
 	Message  string
 	Attempts int
 	Output   Out // of an item that is done: what its last step answered

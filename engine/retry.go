@@ -13,7 +13,7 @@ import (
 type RetryOptions struct {
 	// State is how the items ended: failed, or cancelled with the bulk action, by its deadline, a
 	// person or a rule. Items that a step left out are not among the latter. Default: failed.
-	State string
+	State report.State
 	// Step takes only items that ended there. Default: at any.
 	Step string
 	// Match takes only items for which it is true. Default: all.

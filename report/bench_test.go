@@ -6,13 +6,13 @@ import (
 )
 
 func BenchmarkWriteDone(b *testing.B) {
-	for _, f := range []Format{CSV, NDJSON} {
-		b.Run(string(f), func(b *testing.B) { benchWrite(b, f, Row{State: Done}) })
+	for _, f := range []Format{FormatCSV, FormatNDJSON} {
+		b.Run(string(f), func(b *testing.B) { benchWrite(b, f, Row{State: StateDone}) })
 	}
 }
 
 func BenchmarkWriteFailed(b *testing.B) {
-	benchWrite(b, CSV, Row{State: Failed, Step: "notify", Code: "bad_address", Message: "no such address: nobody@example.com"})
+	benchWrite(b, FormatCSV, Row{State: StateFailed, Step: "notify", Code: "bad_address", Message: "no such address: nobody@example.com"})
 }
 
 func benchWrite(b *testing.B, f Format, r Row) {

@@ -29,7 +29,7 @@ func TestCloseRefusesWhatDoesNotAddUp(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			w, err := NewWriter(dir, CSV, Options{})
+			w, err := NewWriter(dir, FormatCSV, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestCloseRefusesWhatDoesNotAddUp(t *testing.T) {
 func TestFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "out")
 	for range 2 { // the second report replaces the first
-		w, err := NewWriter(dir, CSV, Options{})
+		w, err := NewWriter(dir, FormatCSV, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestFolder(t *testing.T) {
 		if err := w.Close(storySummary()); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Write(Row{State: Done}); err == nil {
+		if err := w.Write(Row{State: StateDone}); err == nil {
 			t.Error("a row was taken after Close")
 		}
 		if err := w.Close(storySummary()); err == nil {
@@ -114,7 +114,7 @@ func TestAReportKnowsWhatItWouldReplace(t *testing.T) {
 }
 
 func TestAnEmptyReportHasASummaryAlone(t *testing.T) {
-	got := written(t, CSV, Options{}, Summary{Outcome: "all_done"}, func(*Writer) error { return nil })
+	got := written(t, FormatCSV, Options{}, Summary{Outcome: "all_done"}, func(*Writer) error { return nil })
 	if len(got) != 1 || !strings.Contains(got["report.json"], `"error_groups": []`) || !strings.Contains(got["report.json"], "all_done") {
 		t.Errorf("files = %v, want report.json alone, with empty lists", got)
 	}
@@ -122,7 +122,7 @@ func TestAnEmptyReportHasASummaryAlone(t *testing.T) {
 
 func TestRowsOfTheInputMayBeKnownByNumberAlone(t *testing.T) {
 	s := Summary{Counts: weir.Counts{Total: 1, Done: 1}, Duplicates: 588, Invalid: 3}
-	got := written(t, CSV, Options{}, s, doneRows(Row{}))
+	got := written(t, FormatCSV, Options{}, s, doneRows(Row{}))
 	if !strings.Contains(got["report.json"], `"duplicates": 588`) {
 		t.Errorf("report.json = %s, want 588 duplicates", got["report.json"])
 	}
@@ -130,12 +130,12 @@ func TestRowsOfTheInputMayBeKnownByNumberAlone(t *testing.T) {
 
 func TestErrorsStick(t *testing.T) {
 	dir := t.TempDir()
-	w, err := NewWriter(dir, CSV, Options{})
+	w, err := NewWriter(dir, FormatCSV, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := w.Write(Row{State: "lost"})
-	if first == nil || w.Write(Row{State: Done}) == nil || w.Duplicate(1, "x", 0) == nil || w.Invalid(Invalid{}) == nil {
+	if first == nil || w.Write(Row{State: StateDone}) == nil || w.Duplicate(1, "x", 0) == nil || w.Invalid(Invalid{}) == nil {
 		t.Error("rows were taken after an error")
 	}
 	if err := w.Close(Summary{}); err == nil || len(files(t, dir)) != 0 {
@@ -148,14 +148,14 @@ func TestErrorsStick(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewWriter(file, CSV, Options{}); err == nil {
+	if _, err := NewWriter(file, FormatCSV, Options{}); err == nil {
 		t.Error("a file was taken for a folder")
 	}
 }
 
 func TestAbortLeavesNoSummary(t *testing.T) {
 	dir := t.TempDir()
-	w, err := NewWriter(dir, NDJSON, Options{})
+	w, err := NewWriter(dir, FormatNDJSON, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (s *stream) write(r Row) error {
 	l := append(s.line[:0], `{"id":`...)
 	l = appendText(l, []byte(r.ID))
 	for _, m := range [...]struct{ name, value string }{
-		{`,"state":`, r.State}, {`,"step":`, r.Step}, {`,"code":`, r.Code}, {`,"message":`, r.Message}, {`,"reason":`, r.Reason},
+		{`,"state":`, string(r.State)}, {`,"step":`, r.Step}, {`,"code":`, r.Code}, {`,"message":`, r.Message}, {`,"reason":`, r.Reason},
 	} {
 		if m.value != "" {
 			l = appendText(append(l, m.name...), []byte(m.value))

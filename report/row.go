@@ -1,24 +1,27 @@
 package report
 
-// States of a row.
+// State is the state of an item.
+type State string
+
+// The first three states are final; the last one is of a step, not of a row.
 const (
-	Done      = "done"
-	Failed    = "failed"
-	Cancelled = "cancelled"
-	Ready     = "ready"
-	Waiting   = "waiting"
-	InFlight  = "in_flight"
+	StateDone      State = "done"
+	StateFailed    State = "failed"
+	StateCancelled State = "cancelled"
+	StateReady     State = "ready"
+	StateWaiting   State = "waiting"
+	StateInFlight  State = "in_flight"
+	StateSkipped   State = "skipped" // it passed the step without a call
 )
 
-// Skipped is the reason of a row that passed its last step without a call, and the outcome of
-// an item at such a step.
-const Skipped = "skipped"
+// ReasonSkipped is the reason of a row that passed its last step without a call.
+const ReasonSkipped = "skipped"
 
 // Row tells how one item ended, or where it stands.
 type Row struct {
 	ID       string
 	Data     []byte // the item's JSON document
-	State    string // one of the states above
+	State    State
 	Step     string // step at which it ended or waits
 	Code     string // error code, when it failed
 	Message  string // error message, when it failed

@@ -15,8 +15,8 @@ type Format string
 
 // The formats. NDJSON is for machines: its values are never changed.
 const (
-	CSV    Format = "csv"
-	NDJSON Format = "ndjson"
+	FormatCSV    Format = "csv"
+	FormatNDJSON Format = "ndjson"
 )
 
 // Options configures a [Writer]. The zero value suits a spreadsheet.
@@ -76,7 +76,7 @@ type Writer struct {
 // NewWriter prepares the folder dir: it creates it, for the owner alone, and removes a report
 // in it. It touches no other file. The caller ends with [Writer.Close] or [Writer.Abort].
 func NewWriter(dir string, f Format, o Options) (*Writer, error) {
-	if f = cmp.Or(f, CSV); f != CSV && f != NDJSON {
+	if f = cmp.Or(f, FormatCSV); f != FormatCSV && f != FormatNDJSON {
 		return nil, fmt.Errorf("report format %q is not known; use csv or ndjson", f)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -123,7 +123,7 @@ func (w *Writer) Write(r Row) error {
 		return w.err
 	}
 	k, err := kindOf(r.State)
-	if err == nil && w.format == NDJSON {
+	if err == nil && w.format == FormatNDJSON {
 		err = w.stream(k, func(s *stream) error { return s.write(r) })
 	} else if err == nil {
 		err = w.row(k, r)
@@ -131,15 +131,15 @@ func (w *Writer) Write(r Row) error {
 	return w.fail(err)
 }
 
-func kindOf(state string) (kind, error) {
+func kindOf(state State) (kind, error) {
 	switch state {
-	case Done:
+	case StateDone:
 		return doneFile, nil
-	case Failed:
+	case StateFailed:
 		return failedFile, nil
-	case Cancelled:
+	case StateCancelled:
 		return cancelledFile, nil
-	case Ready, Waiting, InFlight:
+	case StateReady, StateWaiting, StateInFlight:
 		return pendingFile, nil
 	}
 	return 0, fmt.Errorf("report: state %q of a row is not known", state)
@@ -155,7 +155,7 @@ func (w *Writer) row(k kind, r Row) error {
 	case cancelledFile:
 		w.set(r.ID, r.Step, r.Reason)
 	default:
-		w.set(r.ID, r.State, r.Step, r.Reason)
+		w.set(r.ID, string(r.State), r.Step, r.Reason)
 	}
 	if k != doneFile {
 		w.cells = append(w.cells, w.number)
@@ -169,7 +169,7 @@ func (w *Writer) Duplicate(line int, id string, firstLine int) error {
 	if w.err != nil {
 		return w.err
 	}
-	if w.format == NDJSON {
+	if w.format == FormatNDJSON {
 		return w.fail(w.stream(duplicatesFile, func(s *stream) error {
 			return s.record(Duplicate{Line: line, ID: id, FirstLine: firstLine})
 		}))
@@ -183,7 +183,7 @@ func (w *Writer) Invalid(i Invalid) error {
 	if w.err != nil {
 		return w.err
 	}
-	if w.format == NDJSON {
+	if w.format == FormatNDJSON {
 		return w.fail(w.stream(invalidFile, func(s *stream) error { return s.record(i) }))
 	}
 	w.set(strconv.Itoa(i.Line), orNothing(i.Column), i.Code, i.Field, i.Value, i.Problem, i.Fix)

@@ -58,7 +58,7 @@ func files(t *testing.T, dir string) map[string]string {
 func doneRows(rows ...Row) func(*Writer) error {
 	return func(w *Writer) error {
 		for i, r := range rows {
-			if r.State = Done; r.ID == "" {
+			if r.State = StateDone; r.ID == "" {
 				r.ID = fmt.Sprint("u", i+1)
 			}
 			if err := w.Write(r); err != nil {
@@ -116,7 +116,7 @@ func TestDoneCSV(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := len(tt.rows)
-			got := written(t, CSV, tt.o, allDone(n), doneRows(tt.rows...))
+			got := written(t, FormatCSV, tt.o, allDone(n), doneRows(tt.rows...))
 			if d := cmp.Diff(tt.want, got["done.csv"]); d != "" || len(got) != 2 {
 				t.Errorf("done.csv (-want +got), %d files:\n%s", len(got), d)
 			}
@@ -129,7 +129,7 @@ func TestMembersWithoutEndShareOneColumn(t *testing.T) {
 	for i := range 3 * maxColumns {
 		rows = append(rows, Row{Data: fmt.Appendf(nil, `{"m%d":"v%d","same":1}`, i, i)})
 	}
-	got := written(t, CSV, Options{}, allDone(len(rows)), doneRows(rows...))
+	got := written(t, FormatCSV, Options{}, allDone(len(rows)), doneRows(rows...))
 	table, err := csv.NewReader(strings.NewReader(got["done.csv"])).ReadAll() // checks that all rows are equally wide
 	if err != nil || len(table) != len(rows)+1 || len(table[0]) != maxColumns+1 {
 		t.Fatalf("%d rows, %v, want %d rows of %d cells", len(table), err, len(rows)+1, maxColumns+1)
@@ -145,13 +145,13 @@ func TestNothingIsLostInCSV(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
 		docs := rapid.SliceOfN(rapid.MapOf(rapid.StringMatching(`[a-f]|id|data\.x|output`), rapid.StringMatching(`[a-z=,"\n '-]{0,5}`)), 1, 20).Draw(rt, "documents")
-		w, err := NewWriter(dir, CSV, Options{RawCells: true})
+		w, err := NewWriter(dir, FormatCSV, Options{RawCells: true})
 		if err != nil {
 			rt.Fatal(err)
 		}
 		for i, d := range docs {
 			data, _ := json.Marshal(d)
-			if err := w.Write(Row{ID: fmt.Sprint("#", i), State: Done, Data: data}); err != nil {
+			if err := w.Write(Row{ID: fmt.Sprint("#", i), State: StateDone, Data: data}); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -185,12 +185,12 @@ func TestNothingIsLostInCSV(t *testing.T) {
 func story(w *Writer) error {
 	data := []byte("{\n\"amount\": 5}")
 	return errors.Join(
-		w.Write(Row{ID: "u1", State: Done, Step: "notify", Data: data, Output: []byte(`{"ok":true}`), Attempts: 2}),
-		w.Write(Row{ID: "u2", State: Failed, Step: "notify", Code: "bad_address", Message: "no such address: u2@example.com", Attempts: 1, Data: data}),
-		w.Write(Row{ID: "u3", State: Failed, Step: "award", Code: "closed", Message: "wallet 17 is closed", Attempts: 3, Data: data}),
-		w.Write(Row{ID: "u4", State: Cancelled, Step: "award", Reason: "asked by ops", Data: data}),
-		w.Write(Row{ID: "u5", State: Waiting, Step: "award", Reason: "retry", Attempts: 1, Data: data}),
-		w.Write(Row{ID: "u6", State: Ready, Step: "award", Data: data}),
+		w.Write(Row{ID: "u1", State: StateDone, Step: "notify", Data: data, Output: []byte(`{"ok":true}`), Attempts: 2}),
+		w.Write(Row{ID: "u2", State: StateFailed, Step: "notify", Code: "bad_address", Message: "no such address: u2@example.com", Attempts: 1, Data: data}),
+		w.Write(Row{ID: "u3", State: StateFailed, Step: "award", Code: "closed", Message: "wallet 17 is closed", Attempts: 3, Data: data}),
+		w.Write(Row{ID: "u4", State: StateCancelled, Step: "award", Reason: "asked by ops", Data: data}),
+		w.Write(Row{ID: "u5", State: StateWaiting, Step: "award", Reason: "retry", Attempts: 1, Data: data}),
+		w.Write(Row{ID: "u6", State: StateReady, Step: "award", Data: data}),
 		w.Duplicate(9, "u1", 2), w.Duplicate(10, "u1", 0),
 		w.Invalid(Invalid{Line: 11, Column: 3, Code: "bad_csv", Value: "=x\"", Problem: "there is a quote", Fix: "double it"}),
 	)
@@ -220,7 +220,7 @@ func storySummary() Summary {
 }
 
 func TestWholeReport(t *testing.T) {
-	for _, f := range []Format{CSV, NDJSON} {
+	for _, f := range []Format{FormatCSV, FormatNDJSON} {
 		t.Run(string(f), func(t *testing.T) {
 			var b strings.Builder
 			got := written(t, f, Options{}, storySummary(), story)

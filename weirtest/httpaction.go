@@ -134,7 +134,7 @@ func (k *checker) checkResults() {
 	}
 	for n, o := range got {
 		switch {
-		case o.Kind == weir.NoOutcome:
+		case o.Kind == weir.OutcomeNone:
 			k.t.Errorf("item %d of 3 has no result; name every item in \"results\", or set \"default\"", n+1)
 		case o.Code == execute.CodeClientError:
 			k.t.Errorf("a call with 3 items: answered %s; answer 200 with a result per item", o.Message)
@@ -184,7 +184,7 @@ func (k *checker) compare(name string, numbers []int) {
 		return
 	}
 	for i, n := range numbers {
-		if want := k.first[n]; want.Kind != weir.Retry && !same(got[i], want) {
+		if want := k.first[n]; want.Kind != weir.OutcomeRetry && !same(got[i], want) {
 			k.t.Errorf("%s: item %d is %s, at first it was %s; remember answers by \"idempotency_key\"",
 				name, n+1, show(got[i]), show(want))
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/engine"
+	"github.com/weirhq/weir/report"
 	"github.com/weirhq/weir/store/memstore"
 )
 
@@ -28,9 +29,9 @@ type Results struct {
 // Item is the result of one item.
 type Item struct {
 	ID       string
-	State    string // done, failed or cancelled
-	Step     string // where it ended
-	Code     string // failed: the error's code; cancelled: the reason
+	State    report.State // done, failed or cancelled
+	Step     string       // where it ended
+	Code     string       // failed: the error's code; cancelled: the reason
 	Message  string
 	Attempts int
 	Output   json.RawMessage // of the last step that answered
@@ -101,19 +102,19 @@ func (r *Results) Item(id string) Item {
 
 // Want is an expectation: so many items in a state, with a code if it has one.
 type Want struct {
-	State string
+	State report.State
 	Code  string
 	Count int
 }
 
 // Done expects n items that passed every step.
-func Done(n int) Want { return Want{"done", "", n} }
+func Done(n int) Want { return Want{report.StateDone, "", n} }
 
 // Failed expects n items that failed with a code.
-func Failed(code string, n int) Want { return Want{"failed", code, n} }
+func Failed(code string, n int) Want { return Want{report.StateFailed, code, n} }
 
 // LeftOut expects n items that an action left out for a reason.
-func LeftOut(reason string, n int) Want { return Want{"cancelled", reason, n} }
+func LeftOut(reason string, n int) Want { return Want{report.StateCancelled, reason, n} }
 
 // Want fails the test unless the items ended exactly as expected, all of them.
 func (r *Results) Want(want ...Want) {
@@ -124,7 +125,10 @@ func (r *Results) Want(want ...Want) {
 }
 
 func (r *Results) diff(want []Want) string {
-	type kind struct{ state, code string }
+	type kind struct {
+		state report.State
+		code  string
+	}
 	got, expected := map[kind]int{}, map[kind]int{}
 	var order []kind
 	note := func(m map[kind]int, k kind, n int) {
@@ -138,7 +142,7 @@ func (r *Results) diff(want []Want) string {
 	}
 	for _, it := range r.items {
 		code := it.Code
-		if it.State == "done" {
+		if it.State == report.StateDone {
 			code = ""
 		}
 		note(got, kind{it.State, code}, 1)

@@ -66,7 +66,7 @@ func wantCancelledSteps(t *testing.T, b *engine.BulkAction, cancelled ...int64) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if row.State == report.Cancelled && row.Reason != "holdout" {
+		if row.State == report.StateCancelled && row.Reason != "holdout" {
 			rows[row.Step]++
 		}
 	}

@@ -174,7 +174,7 @@ func TestCountsOfErrorGroupsAreThoseOfTheRows(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if row.State == report.Failed {
+					if row.State == report.StateFailed {
 						rows[row.Code+row.Message]++
 						failed++
 					}

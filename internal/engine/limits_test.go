@@ -125,11 +125,11 @@ func TestPacingDecidesAboutTheSizeOfCalls(t *testing.T) {
 			})
 		}
 		want("by default", 15, 15)
-		if err := set(weir.Full); err != nil {
+		if err := set(weir.PacingFull); err != nil {
 			t.Fatal(err)
 		}
 		want("full", 34, 100) // a third of a call is worth one
-		if err := set(weir.Smooth); err != nil {
+		if err := set(weir.PacingSmooth); err != nil {
 			t.Fatal(err)
 		}
 		want("smooth again", 15, 15)

@@ -100,7 +100,7 @@ func TestLookupFindsAnIDInAllBulkActionsNewestFirst(t *testing.T) {
 				t.Errorf("%s: found in %v, want %v", tt.name, bulksOf(got), tt.want)
 			}
 			for _, f := range got {
-				if f.Row.ID != id(tt.no) || f.Row.State != report.Done || string(f.Row.Data) != fmt.Sprint(tt.no) {
+				if f.Row.ID != id(tt.no) || f.Row.State != report.StateDone || string(f.Row.Data) != fmt.Sprint(tt.no) {
 					t.Errorf("%s: found %+v, want item %d, done", tt.name, f.Row, tt.no)
 				}
 			}
@@ -157,16 +157,16 @@ func TestAFoundItemTellsWhatHappenedAtEachStep(t *testing.T) {
 		type step struct{ step, state, code, message, output string }
 		for _, tt := range []struct {
 			no    int
-			state string
+			state report.State
 			tries []int
 			steps []step
 		}{
-			{0, report.Done, []int{1, 1}, []step{{"award", "done", "", "", `"reward-0"`}, {"message", "done", "", "", `"sent"`}}},
-			{1, report.Failed, []int{1}, []step{{"award", "failed", "closed", "account 1 is closed", ""}}},
-			{2, report.Done, []int{2, 1}, []step{{"award", "done", "", "", `"reward-2"`}, {"message", "done", "", "", `"sent"`}}},
-			{3, report.Waiting, []int{1}, []step{{"award", "waiting", "", "", ""}}},
-			{4, report.Cancelled, []int{1}, []step{{"award", "cancelled", "not wanted", "", ""}}},
-			{5, report.Failed, []int{1, 1}, []step{{"award", "done", "", "", `"reward-5"`}, {"message", "failed", "bounced", "no such address", ""}}},
+			{0, report.StateDone, []int{1, 1}, []step{{"award", "done", "", "", `"reward-0"`}, {"message", "done", "", "", `"sent"`}}},
+			{1, report.StateFailed, []int{1}, []step{{"award", "failed", "closed", "account 1 is closed", ""}}},
+			{2, report.StateDone, []int{2, 1}, []step{{"award", "done", "", "", `"reward-2"`}, {"message", "done", "", "", `"sent"`}}},
+			{3, report.StateWaiting, []int{1}, []step{{"award", "waiting", "", "", ""}}},
+			{4, report.StateCancelled, []int{1}, []step{{"award", "cancelled", "not wanted", "", ""}}},
+			{5, report.StateFailed, []int{1, 1}, []step{{"award", "done", "", "", `"reward-5"`}, {"message", "failed", "bounced", "no such address", ""}}},
 		} {
 			f, err := b.Item(t.Context(), int64(tt.no))
 			if err != nil {
@@ -182,9 +182,9 @@ func TestAFoundItemTellsWhatHappenedAtEachStep(t *testing.T) {
 			var got []step
 			var tries []int
 			for _, s := range f.Steps {
-				got = append(got, step{s.Step, s.State, s.Code, s.Message, string(s.Output)})
+				got = append(got, step{s.Step, string(s.State), s.Code, s.Message, string(s.Output)})
 				tries = append(tries, s.Attempts)
-				if s.State != report.Waiting && (s.At.Before(began) || s.At.Sub(began) > 30*time.Second) {
+				if s.State != report.StateWaiting && (s.At.Before(began) || s.At.Sub(began) > 30*time.Second) {
 					t.Errorf("item %d, step %s: at %v, want a time soon after %v", tt.no, s.Step, s.At, began)
 				}
 			}
@@ -246,9 +246,9 @@ func wantFoundInShards(t *testing.T, r *rig) {
 		if len(got) != 1 || got[0].No != int64(no) {
 			t.Fatalf("item %d was found as %+v", no, got)
 		}
-		want := report.Done
+		want := report.StateDone
 		if no%97 == 0 {
-			want = report.Failed
+			want = report.StateFailed
 		}
 		if got[0].Row.State != want || got[0].Steps[0].State != want {
 			t.Errorf("item %d is %s, want %s", no, got[0].Row.State, want)
@@ -316,7 +316,7 @@ func TestWhatNobodyHasReadYetIsListedAndFound(t *testing.T) {
 		}
 	}
 	for f, err := range e.Lookup(t.Context(), id(7), engine.LookupOptions{}) {
-		if err != nil || f.Bulk != b.ID() || f.Row.ID != id(7) || f.Row.State != report.Ready {
+		if err != nil || f.Bulk != b.ID() || f.Row.ID != id(7) || f.Row.State != report.StateReady {
 			t.Errorf("Lookup yields %+v, %v; want item 7 of %s, ready", f, err, b.ID())
 		}
 		return

@@ -174,13 +174,13 @@ func wantRowsToMatch(t testing.TB, rep *engine.Report) {
 	for _, row := range rowsOf(t, rep) {
 		got.Total++
 		switch row.State {
-		case report.Done:
+		case report.StateDone:
 			got.Done++
-		case report.Failed:
+		case report.StateFailed:
 			got.Failed++
-		case report.Cancelled:
+		case report.StateCancelled:
 			got.Cancelled++
-		case report.Ready:
+		case report.StateReady:
 			got.Ready++
 		}
 	}

@@ -130,7 +130,7 @@ func TestReduceIsAFoldInTheOrderOfTheInput(t *testing.T) {
 	var want summary
 	for _, row := range rowsOf(t, rep) {
 		var out string
-		if row.State == report.Done {
+		if row.State == report.StateDone {
 			if err := json.Unmarshal(row.Output, &out); err != nil {
 				t.Fatal(err)
 			}

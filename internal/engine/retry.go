@@ -31,7 +31,7 @@ func (b *BulkAction) RetryFailed(ctx context.Context) ([]*BulkAction, error) {
 type RetryOptions struct {
 	// State is how the items ended: failed, or cancelled with the bulk action, by its deadline, a
 	// person or a rule. What a step left out is not among the latter. Default: failed.
-	State string
+	State report.State
 	// Step takes only items that ended there. Default: at any.
 	Step string
 	// Match takes only items for which it is true. Default: all.
@@ -97,14 +97,14 @@ func (b *BulkAction) Retries(ctx context.Context) ([]*BulkAction, error) {
 
 // ended is how many items ended at a step in the state that is meant.
 func (o *RetryOptions) ended(c *weir.StepCounts) int64 {
-	if o.State == report.Cancelled {
+	if o.State == report.StateCancelled {
 		return c.Cancelled
 	}
 	return c.Failed
 }
 
 // nothingToRetry says why no item is left.
-func (b *BulkAction) nothingToRetry(before []*readback.Bulk, steps []weir.StepCounts, state string) error {
+func (b *BulkAction) nothingToRetry(before []*readback.Bulk, steps []weir.StepCounts, state report.State) error {
 	if len(before) == 0 {
 		return NoItemsToRetry(b.ID(), steps, state)
 	}
@@ -118,7 +118,7 @@ func (b *BulkAction) nothingToRetry(before []*readback.Bulk, steps []weir.StepCo
 	}
 	return &weir.FieldError{
 		Code: "no_items", Problem: fmt.Sprintf("the selected %s items of %s were already retried, by %s",
-			cmp.Or(state, report.Failed), b.ID(), strings.Join(ids, ", ")), Fix: fix,
+			cmp.Or(state, report.StateFailed), b.ID(), strings.Join(ids, ", ")), Fix: fix,
 	}
 }
 
@@ -176,7 +176,7 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	c.ID = stored.NewID(b.Home)
 	name, none := c.Steps[step], true
 	items := func(yield func(ingest.Entry, error) bool) {
-		for row, err := range b.Rows(ctx, RowOptions{State: cmp.Or(o.State, report.Failed)}) {
+		for row, err := range b.Rows(ctx, RowOptions{State: cmp.Or(o.State, report.StateFailed)}) {
 			if err == nil && (row.Step != name || row.LeftOut || taken.Has(row.KeyNo) || o.Match != nil && !o.Match(&row)) {
 				continue
 			}

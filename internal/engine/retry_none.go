@@ -10,8 +10,8 @@ import (
 
 // NoItemsToRetry returns the error that says why no item of a bulk action can be
 // retried: none ended in the state that was asked for, or none of those was chosen.
-func NoItemsToRetry(id weir.BulkID, steps []weir.StepCounts, state string) error {
-	state = cmp.Or(state, report.Failed)
+func NoItemsToRetry(id weir.BulkID, steps []weir.StepCounts, state report.State) error {
+	state = cmp.Or(state, report.StateFailed)
 	var failed, cancelled int64
 	for i := range steps {
 		failed += steps[i].Failed
@@ -19,9 +19,9 @@ func NoItemsToRetry(id weir.BulkID, steps []weir.StepCounts, state string) error
 	}
 	e := &weir.FieldError{Code: "no_items", Fix: "see its report for how its items ended"}
 	switch {
-	case state == report.Failed && failed > 0 || state == report.Cancelled && cancelled > 0:
+	case state == report.StateFailed && failed > 0 || state == report.StateCancelled && cancelled > 0:
 		e.Problem = fmt.Sprintf("no %s item of %s matches", state, id)
-	case state == report.Cancelled:
+	case state == report.StateCancelled:
 		e.Problem = fmt.Sprintf("no item of %s was cancelled", id)
 		if failed > 0 {
 			e.Problem += fmt.Sprintf("; %d failed", failed)

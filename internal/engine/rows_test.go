@@ -66,18 +66,18 @@ func TestBlocksThatHaveNoneOfAStateAreNotOpened(t *testing.T) {
 	b := submit(t, r, spec(tens("step")), numbers(n))
 	all := rowsOf(t, wait(t, b))
 	for _, tt := range []struct {
-		state  string
+		state  report.State
 		from   int64
 		opened int64
 	}{
 		{"", 0, 4},
-		{report.Failed, 0, 1},
-		{report.Failed, inBlock + 5, 1},
-		{report.Failed, 2 * inBlock, 0},
-		{report.Done, 0, 4},
-		{report.Cancelled, 0, 0},
-		{report.Ready, 0, 0},
-		{report.Waiting, 0, 0},
+		{report.StateFailed, 0, 1},
+		{report.StateFailed, inBlock + 5, 1},
+		{report.StateFailed, 2 * inBlock, 0},
+		{report.StateDone, 0, 4},
+		{report.StateCancelled, 0, 0},
+		{report.StateReady, 0, 0},
+		{report.StateWaiting, 0, 0},
 	} {
 		t.Run(fmt.Sprintf("%q from %d", tt.state, tt.from), func(t *testing.T) {
 			s.opened.Store(0)
@@ -168,7 +168,7 @@ func TestARowTellsHowFarAnItemHasCome(t *testing.T) {
 				t.Errorf("item %d: %s after %d attempts, want %s", i, got, x.Attempts, want)
 			}
 		}
-		if got := read(t, b, engine.RowOptions{State: report.Waiting}); !reflect.DeepEqual(got, []report.Row{running[2], running[5]}) {
+		if got := read(t, b, engine.RowOptions{State: report.StateWaiting}); !reflect.DeepEqual(got, []report.Row{running[2], running[5]}) {
 			t.Errorf("%+v wait, want items 2 and 5", got)
 		}
 		rep, err := b.Report(t.Context())
@@ -176,7 +176,7 @@ func TestARowTellsHowFarAnItemHasCome(t *testing.T) {
 		wantRowsToMatch(t, rep) // there, what waits is ready
 		must(t, b.Cancel(t.Context(), "enough"))
 		wait(t, b)
-		if got := read(t, b, engine.RowOptions{State: report.Cancelled}); len(got) != 3 || got[0].Attempts != 0 || got[2].No != 5 {
+		if got := read(t, b, engine.RowOptions{State: report.StateCancelled}); len(got) != 3 || got[0].Attempts != 0 || got[2].No != 5 {
 			t.Errorf("%+v are cancelled, want items 2, 3 and 5", got)
 		}
 	})
@@ -230,7 +230,7 @@ func TestRowsOfABulkActionThatNobodyHasBegunAreReady(t *testing.T) {
 	defer s.Close()
 	r := open(t, s, engine.Options{}, action(noop("step")))
 	b := submit(t, r, spec(noop("step")), numbers(inBlock+1))
-	if got := read(t, b, engine.RowOptions{State: report.Ready}); len(got) != inBlock+1 || got[inBlock].Step != "step" || got[0].Attempts != 0 {
+	if got := read(t, b, engine.RowOptions{State: report.StateReady}); len(got) != inBlock+1 || got[inBlock].Step != "step" || got[0].Attempts != 0 {
 		t.Errorf("%d items are ready, want all", len(got))
 	}
 }

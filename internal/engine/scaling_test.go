@@ -87,7 +87,7 @@ func TestWorkersAreKeptOverARestart(t *testing.T) {
 		if err := r.stop(); err != nil {
 			t.Fatal(err)
 		}
-		r = start(t, s, engine.Options{Partitions: 1, Workers: 8, Scaling: weir.Scaling{Policy: weir.Off}}, action(a))
+		r = start(t, s, engine.Options{Partitions: 1, Workers: 8, Scaling: weir.Scaling{Policy: weir.PolicyOff}}, action(a))
 		time.Sleep(1500 * time.Millisecond)
 		if l := r.busiest(t); l.Workers != 64 || l.Busy < 60 {
 			t.Errorf("after a restart without scaling: %d workers, %.1f busy; want 64 of both", l.Workers, l.Busy)
@@ -134,7 +134,7 @@ func TestWorkersSetByHand(t *testing.T) {
 func TestAShadowPolicyDecidesAndIsNotObeyed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := slow("call", time.Second)
-		r := start(t, memory(), engine.Options{Partitions: 1, Workers: 8, Scaling: weir.Scaling{Policy: weir.Off, Shadow: "littles-law"}}, action(a))
+		r := start(t, memory(), engine.Options{Partitions: 1, Workers: 8, Scaling: weir.Scaling{Policy: weir.PolicyOff, Shadow: "littles-law"}}, action(a))
 		submit(t, r, spec(a), numbers(20_000))
 		time.Sleep(20 * time.Second)
 		if l := r.busiest(t); l.Workers != 8 {

@@ -51,9 +51,9 @@ func (j *journal) action() weir.Action[int, string] {
 		for i, it := range b.Items() {
 			j.calls[it.Value].Add(1)
 			switch said := j.outcome(it.Value, b.Attempt()); said {
-			case weir.Failed:
+			case weir.OutcomeFailed:
 				b.Fail(i, "unlucky", errDown)
-			case weir.Retry:
+			case weir.OutcomeRetry:
 				b.Retry(i, errDown, time.Second)
 			default:
 				b.Done(i, it.ID)
@@ -65,11 +65,11 @@ func (j *journal) action() weir.Action[int, string] {
 }
 
 func (j *journal) outcome(value, attempt int) (o weir.OutcomeKind) {
-	switch o = weir.Done; {
+	switch o = weir.OutcomeDone; {
 	case value%97 == 0:
-		o = weir.Failed
+		o = weir.OutcomeFailed
 	case value%53 == 0 && attempt == 1:
-		o = weir.Retry
+		o = weir.OutcomeRetry
 	}
 	j.said[value].Store(int32(o))
 	return o
@@ -86,14 +86,14 @@ func (j *journal) check(t *testing.T, rep *engine.Report) {
 		if row.ID != id(at) {
 			t.Fatalf("row %d is of %s: rows are not in the order of the input", at, row.ID)
 		}
-		want, attempts := report.Done, 1
-		if weir.OutcomeKind(j.said[at].Load()) == weir.Failed {
-			want = report.Failed
+		want, attempts := report.StateDone, 1
+		if weir.OutcomeKind(j.said[at].Load()) == weir.OutcomeFailed {
+			want = report.StateFailed
 			failed++
 		} else if at%53 == 0 {
 			attempts = 2
 		}
-		if row.State != want || row.Attempts != attempts || want == report.Done && string(row.Output) != `"`+row.ID+`"` {
+		if row.State != want || row.Attempts != attempts || want == report.StateDone && string(row.Output) != `"`+row.ID+`"` {
 			t.Fatalf("row %+v, want %s after %d attempts", row, want, attempts)
 		}
 		at++
@@ -235,7 +235,7 @@ func TestReduceAndRetryOfASharedBulkAction(t *testing.T) {
 		got, err := readback.Reduce(t.Context(), b.Bulk, readback.Reducer[string, []string]{
 			New: func() []string { return nil },
 			Add: func(acc []string, x readback.ItemResult[string]) []string {
-				if x.State == report.Failed {
+				if x.State == report.StateFailed {
 					acc = append(acc, x.ID)
 				}
 				return acc

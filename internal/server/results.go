@@ -49,7 +49,7 @@ type resultsInput struct {
 }
 
 func (s *Server) results(ctx context.Context, in *resultsInput) (*huma.StreamResponse, error) {
-	f := result.ItemFilter{State: in.State}
+	f := result.ItemFilter{State: report.State(in.State)}
 	if in.State == "all" {
 		f.State = ""
 	}

@@ -52,7 +52,9 @@ func (*DuplicateRule) Type() string { return "RULE" }
 type Pacing weir.Pacing
 
 // Set reads it.
-func (p *Pacing) Set(s string) error { return pick(p, s, Pacing(weir.Smooth), Pacing(weir.Full)) }
+func (p *Pacing) Set(s string) error {
+	return pick(p, s, Pacing(weir.PacingSmooth), Pacing(weir.PacingFull))
+}
 
 // String writes it.
 func (p *Pacing) String() string { return string(*p) }

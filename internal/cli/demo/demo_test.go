@@ -46,14 +46,14 @@ func TestItemsFailAsOftenAsPromised(t *testing.T) {
 	const n = 100_000
 	for _, s := range Actions(Options{NoLatency: true}) {
 		_, first := outcomes(t, s, n, 1)
-		if got := first[weir.Retry]; got < 800 || got > 1200 {
+		if got := first[weir.OutcomeRetry]; got < 800 || got > 1200 {
 			t.Errorf("%s: %d of %d ask for a second attempt, want about 1,000", s.Name, got, n)
 		}
-		if got := first[weir.Failed]; got < 25 || got > 80 {
+		if got := first[weir.OutcomeFailed]; got < 25 || got > 80 {
 			t.Errorf("%s: %d of %d fail, want about 50", s.Name, got, n)
 		}
 		_, second := outcomes(t, s, n, 2)
-		if second[weir.Retry] != 0 || second[weir.Failed] != first[weir.Failed] || second[weir.Done] != n-second[weir.Failed] {
+		if second[weir.OutcomeRetry] != 0 || second[weir.OutcomeFailed] != first[weir.OutcomeFailed] || second[weir.OutcomeDone] != n-second[weir.OutcomeFailed] {
 			t.Errorf("%s: second attempt ends %v, want the rest done and the same failed as %v", s.Name, second, first)
 		}
 	}
@@ -78,7 +78,7 @@ func TestFailuresNameTheirCause(t *testing.T) {
 	for _, s := range Actions(Options{NoLatency: true}) {
 		got, _ := outcomes(t, s, 20_000, 1)
 		for _, o := range got.Outcomes {
-			if text := o.Code + ": " + o.Message; o.Kind == weir.Failed && !strings.HasPrefix(text, want[s.Name]) {
+			if text := o.Code + ": " + o.Message; o.Kind == weir.OutcomeFailed && !strings.HasPrefix(text, want[s.Name]) {
 				t.Errorf("%s: %s, want %s…", s.Name, text, want[s.Name])
 			}
 		}

@@ -45,17 +45,17 @@ func (s *service) outcome(it *weir.TaskItem, attempt int) weir.Outcome {
 			return s.failure(it.ID)
 		}
 		if attempt <= 1 && s.draw(it.ID, "retry")%retryOneIn == 0 {
-			return weir.Outcome{Kind: weir.Retry, Code: "busy", Message: "try again", After: 100 * time.Millisecond}
+			return weir.Outcome{Kind: weir.OutcomeRetry, Code: "busy", Message: "try again", After: 100 * time.Millisecond}
 		}
 	}
-	return weir.Outcome{Kind: weir.Done, Output: s.output(it)}
+	return weir.Outcome{Kind: weir.OutcomeDone, Output: s.output(it)}
 }
 
 func (s *service) failure(id string) weir.Outcome {
 	if s.name == Message {
-		return weir.Outcome{Kind: weir.Failed, Code: "bad_address", Message: "unknown recipient"}
+		return weir.Outcome{Kind: weir.OutcomeFailed, Code: "bad_address", Message: "unknown recipient"}
 	}
-	return weir.Outcome{Kind: weir.Failed, Code: "wallet_rejected", Message: "account " + id + " is closed"}
+	return weir.Outcome{Kind: weir.OutcomeFailed, Code: "wallet_rejected", Message: "account " + id + " is closed"}
 }
 
 // output is the reward's id, or that of the message about it.

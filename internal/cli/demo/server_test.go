@@ -67,7 +67,7 @@ func TestServerIsUnpleasantNowAndThen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tk.Outcomes[4].Kind != weir.NoOutcome && tk.Outcomes[5].Kind == weir.NoOutcome {
+		if tk.Outcomes[4].Kind != weir.OutcomeNone && tk.Outcomes[5].Kind == weir.OutcomeNone {
 			half++
 		}
 	}

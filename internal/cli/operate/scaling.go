@@ -113,7 +113,7 @@ func (o *scalingOptions) check() error {
 
 // wantPolicy refuses a name that no policy has.
 func wantPolicy(flag, name string) error {
-	names := append(scale.Names(), weir.Off, unset)
+	names := append(scale.Names(), weir.PolicyOff, unset)
 	if name == "" || slices.Contains(names, name) {
 		return nil
 	}

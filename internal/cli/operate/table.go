@@ -39,7 +39,7 @@ func (b *board) mode(p term.Paint) string {
 	switch {
 	case s.Paused != "":
 		text = p.Yellow("scaling paused: " + s.Paused)
-	case s.Policy == weir.Off:
+	case s.Policy == weir.PolicyOff:
 		text = p.Yellow("scaling off")
 	case s.Policy == "":
 		text = "scaling as the engines' options say"

@@ -43,7 +43,7 @@ that a deadline, a user or a rule cancelled. In a data directory the command run
 				o.bindSlots(fs)
 			})
 			return func(ctx context.Context, env *command.Env, args []string) error {
-				if s := there.again.State; s != "" && s != report.Failed && s != report.Cancelled {
+				if s := report.State(there.again.State); s != "" && s != report.StateFailed && s != report.StateCancelled {
 					return command.BadUsage("write failed or cancelled", "--state: items in state %q cannot be retried", s)
 				}
 				if there.target.AtServer(env) {

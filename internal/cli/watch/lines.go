@@ -18,7 +18,7 @@ func ChainLine(p term.Paint, steps []weir.Step) string {
 	for _, s := range steps {
 		limits := fmt.Sprintf("batch %d", s.BatchSize)
 		if s.Resource.Rate > 0 {
-			if n := (limit.Size{Rate: float64(s.Resource.Rate), Full: s.Resource.Pacing == weir.Full}).Items(s.BatchSize); n < s.BatchSize {
+			if n := (limit.Size{Rate: float64(s.Resource.Rate), Full: s.Resource.Pacing == weir.PacingFull}).Items(s.BatchSize); n < s.BatchSize {
 				limits += fmt.Sprintf(" cut to %d by the rate", n)
 			}
 			limits += ", ≤" + term.PerSecond(float64(s.Resource.Rate))

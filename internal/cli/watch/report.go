@@ -118,7 +118,7 @@ func itemRows(ctx context.Context, l *link.Link, id string) iter.Seq2[report.Row
 				}
 				return
 			}
-			row := report.Row{ID: x.ID, State: x.State, Step: x.Step, Code: x.Code, Message: x.Message, Reason: x.Reason,
+			row := report.Row{ID: x.ID, State: report.State(x.State), Step: x.Step, Code: x.Code, Message: x.Message, Reason: x.Reason,
 				Attempts: x.Attempts, Data: x.Data, Output: x.Output}
 			if !yield(row, nil) {
 				return

@@ -34,7 +34,7 @@ func (r *Resource) Rate() float64 { return r.gate.Rate() }
 // size returns what determines how many items a task should have.
 func (r *Resource) size() limit.Size {
 	s := limit.Size{Rate: r.gate.Rate(), Latency: float64(r.entry.Service()) / 1e9, InFlight: r.gate.Bound(),
-		Full: r.limits.Pacing == weir.Full}
+		Full: r.limits.Pacing == weir.PacingFull}
 	if room := r.node.queue.Room(r.entry); room > 0 && (s.InFlight == 0 || room < s.InFlight) {
 		s.InFlight = room
 	}
@@ -92,7 +92,7 @@ func (r *Resource) Most(tenant string, step int) int {
 	if c := r.control; c != nil && (c.breaker.State().Phase == flow.HalfOpen || c.circuits.probes(caller{tenant, step})) {
 		return 1
 	}
-	if r.node.cfg.Shared && r.limits.Pacing == weir.Full && r.limits.Rate > 0 {
+	if r.node.cfg.Shared && r.limits.Pacing == weir.PacingFull && r.limits.Rate > 0 {
 		return r.size().Items(math.MaxInt32) // its quota may have become less since the task was offered
 	}
 	return r.gate.Most(tenant, step)

@@ -210,7 +210,7 @@ func TestALaneThatDoesNotObeyIsToldAgain(t *testing.T) {
 
 func TestAShadowBelievesWhatItDecided(t *testing.T) {
 	l := newLab(1)
-	l.settings = weir.Scaling{Policy: weir.Off, Shadow: "depth"}
+	l.settings = weir.Scaling{Policy: weir.PolicyOff, Shadow: "depth"}
 	l.fleet.Nodes[0].Lanes = []weir.Lane{lane(0, "a")}
 	last := 8
 	for range 30 {

@@ -58,7 +58,7 @@ func Expire(s *weir.Scaling, now int64) {
 
 // policyOf returns the named policy, or nil if the name stands for no policy.
 func policyOf(name string) (scale.Policy, error) {
-	if name == weir.Off {
+	if name == weir.PolicyOff {
 		return nil, nil //nolint:nilnil // no policy is a policy here
 	}
 	return scale.ByName(name)

@@ -21,7 +21,7 @@ func benchmarkTask(b *testing.B, size int) {
 	const items = 1 << 20
 	outcomes := make([]weir.Outcome, size)
 	for i := range outcomes {
-		outcomes[i].Kind = weir.Done
+		outcomes[i].Kind = weir.OutcomeDone
 	}
 	var ready []*Task
 	bulks := 0

@@ -201,17 +201,17 @@ func (s *site) end(at int, good bool) {
 	}
 	outcomes := make([]weir.Outcome, len(task.Items))
 	for i := range outcomes {
-		outcomes[i] = weir.Outcome{Kind: weir.Done, Output: []byte("x")}
+		outcomes[i] = weir.Outcome{Kind: weir.OutcomeDone, Output: []byte("x")}
 		if good {
 			continue
 		}
 		switch s.random.IntN(12) {
 		case 0:
-			outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "bad"}
+			outcomes[i] = weir.Outcome{Kind: weir.OutcomeFailed, Code: "bad"}
 		case 1:
-			outcomes[i] = weir.Outcome{Kind: weir.Retry, Code: "again"}
+			outcomes[i] = weir.Outcome{Kind: weir.OutcomeRetry, Code: "again"}
 		case 2:
-			outcomes[i] = weir.Outcome{Kind: weir.LeftOut, Code: "no"}
+			outcomes[i] = weir.Outcome{Kind: weir.OutcomeLeftOut, Code: "no"}
 		}
 	}
 	s.m.Result(s.now, &Result{Task: task, Outcomes: outcomes, Service: 1e6})

@@ -40,7 +40,7 @@ func TestCancelOfAMillionItemsIsOneRowOfItsOwn(t *testing.T) {
 	for range 50 { // some blocks are under way, with waits
 		for _, task := range tasks {
 			outcomes := b.allDone(task)
-			outcomes[0] = weir.Outcome{Kind: weir.Retry}
+			outcomes[0] = weir.Outcome{Kind: weir.OutcomeRetry}
 			b.m.Result(b.now, &Result{Task: task, Outcomes: outcomes})
 		}
 		tasks = b.settle()
@@ -73,7 +73,7 @@ func TestDamagedRowsAreFound(t *testing.T) {
 	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"s0", "s1"}, Items: 8}})
 	for _, task := range b.settle() {
 		outcomes := b.allDone(task)
-		outcomes[1] = weir.Outcome{Kind: weir.Retry}
+		outcomes[1] = weir.Outcome{Kind: weir.OutcomeRetry}
 		b.m.Result(b.now, &Result{Task: task, Outcomes: outcomes})
 	}
 	b.settle()

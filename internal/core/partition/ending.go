@@ -35,7 +35,7 @@ func (r *Result) code() string {
 		return r.Failure.Code
 	}
 	for i := range r.Outcomes {
-		if o := &r.Outcomes[i]; o.Kind != weir.Done {
+		if o := &r.Outcomes[i]; o.Kind != weir.OutcomeDone {
 			return cmp.Or(o.Code, o.Kind.String())
 		}
 	}
@@ -48,10 +48,10 @@ func endingOf(outcomes []weir.Outcome) (c capacity.Ending) {
 	missing := 0
 	for i := range outcomes {
 		switch o := &outcomes[i]; o.Kind {
-		case weir.Refused:
+		case weir.OutcomeRefused:
 			c.Refused++
 			c.After = max(c.After, o.After)
-		case weir.NoOutcome:
+		case weir.OutcomeNone:
 			missing++
 		default: // the endpoint has answered
 		}

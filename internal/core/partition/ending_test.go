@@ -9,8 +9,8 @@ import (
 )
 
 func TestWhatAResultSaysOfTheDownstream(t *testing.T) {
-	again, no := weir.Outcome{Kind: weir.Retry}, weir.Outcome{Kind: weir.Refused, After: time.Second}
-	done, wrong := weir.Outcome{Kind: weir.Done}, weir.Outcome{Kind: weir.Failed}
+	again, no := weir.Outcome{Kind: weir.OutcomeRetry}, weir.Outcome{Kind: weir.OutcomeRefused, After: time.Second}
+	done, wrong := weir.Outcome{Kind: weir.OutcomeDone}, weir.Outcome{Kind: weir.OutcomeFailed}
 	for _, tt := range []struct {
 		name   string
 		result Result

@@ -168,11 +168,11 @@ func (m *Machine) sort(t *Task, r *Result) {
 			o.Uncalled = true
 		}
 		switch o.Kind {
-		case weir.Done:
+		case weir.OutcomeDone:
 			m.itemPassed(t, item, &o)
-		case weir.Failed:
+		case weir.OutcomeFailed:
 			m.itemFailed(t, item, 0, o.Code, o.Message)
-		case weir.LeftOut:
+		case weir.OutcomeLeftOut:
 			m.itemLeftOut(t, item, &o)
 		default:
 			l.steps[s.no].ready.Add(int(item))

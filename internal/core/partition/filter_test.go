@@ -42,9 +42,9 @@ func TestItemsWithoutACallCostNothingOfTheRate(t *testing.T) {
 		calls int           // at most
 		took  time.Duration // at most
 	}{
-		{"skipped, at a rate of the resource", weir.Done, 200, 0, 210, 2200 * time.Millisecond},
-		{"left out, at a rate of its own", weir.LeftOut, 0, 200, 210, 2200 * time.Millisecond},
-		{"failed, without a rate", weir.Failed, 0, 0, 8, 400 * time.Millisecond},
+		{"skipped, at a rate of the resource", weir.OutcomeDone, 200, 0, 210, 2200 * time.Millisecond},
+		{"left out, at a rate of its own", weir.OutcomeLeftOut, 0, 200, 210, 2200 * time.Millisecond},
+		{"failed, without a rate", weir.OutcomeFailed, 0, 0, 8, 400 * time.Millisecond},
 	} {
 		b := newBench(t)
 		b.chains["c"] = steps(1, 100)
@@ -71,9 +71,9 @@ func TestItemsWithoutACallCostNothingOfTheRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := map[weir.OutcomeKind]weir.StepCounts{
-			weir.Done:    {Done: 4000, Skipped: 3600, Attempts: 400},
-			weir.LeftOut: {Done: 400, LeftOut: 3600, Attempts: 400},
-			weir.Failed:  {Done: 400, Failed: 3600, Attempts: 400},
+			weir.OutcomeDone:    {Done: 4000, Skipped: 3600, Attempts: 400},
+			weir.OutcomeLeftOut: {Done: 400, LeftOut: 3600, Attempts: 400},
+			weir.OutcomeFailed:  {Done: 400, Failed: 3600, Attempts: 400},
 		}[tt.kind]
 		want.Calls = int64(calls)
 		if s.Steps[0] != want || s.State != weir.BulkCompleted {
@@ -87,7 +87,7 @@ func TestItemsWithoutACallCostNothingOfTheRate(t *testing.T) {
 func TestAFilterOfALaterStep(t *testing.T) {
 	b := newBench(t)
 	b.chains["c"] = steps(3, 50)
-	b.chains["c"][1].Filter = everyTenth(weir.Done)
+	b.chains["c"][1].Filter = everyTenth(weir.OutcomeDone)
 	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a", "b", "c"}, Items: 3000}})
 	calls := [3]int{}
 	items := [3]int{}
@@ -112,7 +112,7 @@ func TestAFilterOfALaterStep(t *testing.T) {
 func TestAFilterIsAskedAgainByTheNextOwner(t *testing.T) {
 	b := newBench(t)
 	b.chains["c"] = steps(1, 10)
-	b.chains["c"][0].Filter = everyTenth(weir.LeftOut)
+	b.chains["c"][0].Filter = everyTenth(weir.OutcomeLeftOut)
 	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a"}, Items: 2000}})
 	filtered := b.settle()
 	if len(filtered) != 1 || !filtered[0].Filter || len(filtered[0].Items) != 1024 {
@@ -137,7 +137,7 @@ func TestAFilterIsAskedAgainByTheNextOwner(t *testing.T) {
 func TestAFilterThatFailsEndsNothing(t *testing.T) {
 	b := newBench(t)
 	b.chains["c"] = steps(1, 2000)
-	b.chains["c"][0].Filter = everyTenth(weir.LeftOut)
+	b.chains["c"][0].Filter = everyTenth(weir.OutcomeLeftOut)
 	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a"}, Items: 30}})
 	b.m.Result(b.now, &Result{Task: b.settle()[0], Failure: &Failure{Code: "store", Refused: true, Ours: true, Uncalled: true}})
 	if got := b.settle(); len(got) != 0 {
@@ -157,7 +157,7 @@ func TestAFilterThatFailsEndsNothing(t *testing.T) {
 func TestWhatIsCancelledDuringItsFilterIsCancelled(t *testing.T) {
 	b := newBench(t)
 	b.chains["c"] = steps(1, 10)
-	b.chains["c"][0].Filter = everyTenth(weir.LeftOut)
+	b.chains["c"][0].Filter = everyTenth(weir.OutcomeLeftOut)
 	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a"}, Items: 2000}})
 	filtered := b.settle()
 	b.message(envelope{Command: &Command{ID: "ba_x", Verb: Cancel}})

@@ -23,7 +23,7 @@ func TestSmallRestOfABlockWaitsASecondForCompany(t *testing.T) {
 	b.message(envelope{Created: &Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"a", "b"}, Items: 8}})
 	tasks := b.settle()
 	outcomes := b.allDone(tasks[0])
-	outcomes[3] = weir.Outcome{Kind: weir.Failed, Code: "no"}
+	outcomes[3] = weir.Outcome{Kind: weir.OutcomeFailed, Code: "no"}
 	b.m.Result(b.now, &Result{Task: tasks[0], Outcomes: outcomes})
 	if got := b.settle(); len(got) != 0 {
 		t.Fatalf("three items of a block were sent on while four more were on their way")
@@ -230,7 +230,7 @@ func (p *player) answer() {
 		result.Outcomes = p.allDone(t)
 		for i := range result.Outcomes {
 			result.Outcomes[i].Kind = rapid.SampledFrom([]weir.OutcomeKind{
-				weir.Done, weir.Done, weir.Done, weir.Retry, weir.Failed, weir.LeftOut, weir.Refused, weir.NoOutcome,
+				weir.OutcomeDone, weir.OutcomeDone, weir.OutcomeDone, weir.OutcomeRetry, weir.OutcomeFailed, weir.OutcomeLeftOut, weir.OutcomeRefused, weir.OutcomeNone,
 			}).Draw(p.r, "outcome")
 		}
 	}

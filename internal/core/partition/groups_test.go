@@ -13,9 +13,9 @@ import (
 func (b *bench) failing(t *Task) []weir.Outcome {
 	outcomes := make([]weir.Outcome, len(t.Items))
 	for i, item := range t.Items {
-		outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "closed", Message: fmt.Sprintf("account %d is closed", item)}
+		outcomes[i] = weir.Outcome{Kind: weir.OutcomeFailed, Code: "closed", Message: fmt.Sprintf("account %d is closed", item)}
 		if item%10 == 3 {
-			outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "late", Message: "too late"}
+			outcomes[i] = weir.Outcome{Kind: weir.OutcomeFailed, Code: "late", Message: "too late"}
 		}
 	}
 	return outcomes

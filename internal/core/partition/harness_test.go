@@ -119,7 +119,7 @@ func (b *bench) reload() {
 func (b *bench) allDone(t *Task) []weir.Outcome {
 	outcomes := make([]weir.Outcome, len(t.Items))
 	for i, item := range t.Items {
-		outcomes[i] = weir.Outcome{Kind: weir.Done, Output: fmt.Appendf(nil, "%d", item)}
+		outcomes[i] = weir.Outcome{Kind: weir.OutcomeDone, Output: fmt.Appendf(nil, "%d", item)}
 	}
 	return outcomes
 }

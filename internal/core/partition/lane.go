@@ -87,13 +87,13 @@ type laneCounts struct {
 type laneAnswers struct{ items, again, gone int64 }
 
 func (a *laneAnswers) note(o *weir.Outcome) {
-	if o.Uncalled || o.Kind == weir.Refused {
+	if o.Uncalled || o.Kind == weir.OutcomeRefused {
 		return
 	}
 	a.items++
 	switch o.Kind {
-	case weir.Done:
-	case weir.Failed, weir.LeftOut:
+	case weir.OutcomeDone:
+	case weir.OutcomeFailed, weir.OutcomeLeftOut:
 		a.gone++
 	default:
 		a.again++

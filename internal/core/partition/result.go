@@ -118,11 +118,11 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 			counts.Attempts++
 		}
 		switch o.Kind {
-		case weir.Done:
+		case weir.OutcomeDone:
 			m.itemPassed(t, item, o)
-		case weir.Failed:
+		case weir.OutcomeFailed:
 			m.itemFailed(t, item, attempts(t, o.Uncalled), o.Code, o.Message)
-		case weir.LeftOut:
+		case weir.OutcomeLeftOut:
 			m.itemLeftOut(t, item, o)
 		default:
 			again = m.itemAgain(t, item, o, again)
@@ -193,7 +193,7 @@ func (m *Machine) itemLeftOut(t *Task, item uint16, o *weir.Outcome) {
 func (m *Machine) itemAgain(t *Task, item uint16, o *weir.Outcome, again []*retryTask) []*retryTask {
 	s := t.at
 	counts := &s.bulk.status.Steps[s.no]
-	next := retryTask{at: s, l: t.l, attempt: t.Attempt, after: o.After, refused: o.Kind == weir.Refused}
+	next := retryTask{at: s, l: t.l, attempt: t.Attempt, after: o.After, refused: o.Kind == weir.OutcomeRefused}
 	switch {
 	case next.refused:
 		counts.Refused++
@@ -218,7 +218,7 @@ func (m *Machine) itemAgain(t *Task, item uint16, o *weir.Outcome, again []*retr
 
 // exhausted returns the code of an item that had its last attempt.
 func exhausted(o *weir.Outcome) string {
-	if o.Kind == weir.NoOutcome {
+	if o.Kind == weir.OutcomeNone {
 		return o.Kind.String()
 	}
 	return cmp.Or(o.Code, "gave_up")

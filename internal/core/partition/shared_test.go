@@ -201,7 +201,7 @@ func TestShardsFollowOnlyTheirHome(t *testing.T) {
 		for _, task := range away.running {
 			outcomes := make([]weir.Outcome, len(task.Items))
 			for i := range outcomes {
-				outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "bad"}
+				outcomes[i] = weir.Outcome{Kind: weir.OutcomeFailed, Code: "bad"}
 			}
 			away.m.Result(c.now, &Result{Task: task, Outcomes: outcomes})
 		}

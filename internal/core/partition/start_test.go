@@ -60,8 +60,8 @@ func TestTheRestAfterACanaryWaitsForTheCommitThatSaysSo(t *testing.T) {
 }
 
 func TestACanaryIsApprovedByItsCallsAlone(t *testing.T) {
-	done, failed := weir.Outcome{Kind: weir.Done}, weir.Outcome{Kind: weir.Failed, Code: "no"}
-	skipped := weir.Outcome{Kind: weir.Done, Uncalled: true}
+	done, failed := weir.Outcome{Kind: weir.OutcomeDone}, weir.Outcome{Kind: weir.OutcomeFailed, Code: "no"}
+	skipped := weir.Outcome{Kind: weir.OutcomeDone, Uncalled: true}
 	for _, tt := range []struct {
 		name    string
 		success float64
@@ -120,7 +120,7 @@ func TestACommitTellsOfOneStateAlone(t *testing.T) {
 	for _, task := range tasks[1:] {
 		b.done([]*Task{task})
 	}
-	b.m.Result(b.now, &Result{Task: tasks[0], Outcomes: []weir.Outcome{{Kind: weir.Failed, Code: "no"}, {Kind: weir.Done}}})
+	b.m.Result(b.now, &Result{Task: tasks[0], Outcomes: []weir.Outcome{{Kind: weir.OutcomeFailed, Code: "no"}, {Kind: weir.OutcomeDone}}})
 	b.advance()
 	b.commit() // the failure stops it, and was its last result
 	events := b.advance().Events

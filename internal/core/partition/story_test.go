@@ -101,9 +101,9 @@ func (s *script) result(word string, a story.Args) {
 		var outcomes []weir.Outcome
 		for i, c := range a.Plain[1] {
 			o := weir.Outcome{Kind: map[rune]weir.OutcomeKind{
-				'd': weir.Done, 'r': weir.Retry, 'f': weir.Failed, 'l': weir.LeftOut, 'n': weir.NoOutcome, 'b': weir.Refused,
+				'd': weir.OutcomeDone, 'r': weir.OutcomeRetry, 'f': weir.OutcomeFailed, 'l': weir.OutcomeLeftOut, 'n': weir.OutcomeNone, 'b': weir.OutcomeRefused,
 			}[c]}
-			if o.Kind == weir.Done {
+			if o.Kind == weir.OutcomeDone {
 				o.Output = []byte(strconv.Itoa(int(t.Items[i])))
 			}
 			o.After = a.Duration("after")

@@ -150,7 +150,7 @@ func (r *Result) verdict() verdict {
 		switch {
 		case o.Uncalled:
 			continue
-		case o.Kind != weir.NoOutcome && o.Kind != weir.Refused && !r.Rejected:
+		case o.Kind != weir.OutcomeNone && o.Kind != weir.OutcomeRefused && !r.Rejected:
 			return verdict{}
 		case first == nil:
 			first = o
@@ -159,7 +159,7 @@ func (r *Result) verdict() verdict {
 	if first == nil {
 		return verdict{uncalled: true}
 	}
-	v := verdict{failed: true, refused: first.Kind == weir.Refused, rejected: r.Rejected, code: first.Code, message: first.Message}
+	v := verdict{failed: true, refused: first.Kind == weir.OutcomeRefused, rejected: r.Rejected, code: first.Code, message: first.Message}
 	if v.code == "" {
 		v.code = first.Kind.String()
 	}

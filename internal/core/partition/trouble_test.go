@@ -37,7 +37,7 @@ func (b *bench) call(f *Failure, within time.Duration) (calls int) {
 			for _, t := range tasks {
 				r := &Result{Task: t, Failure: f, Service: 1e6}
 				for range t.Items {
-					r.Outcomes = append(r.Outcomes, weir.Outcome{Kind: weir.Done})
+					r.Outcomes = append(r.Outcomes, weir.Outcome{Kind: weir.OutcomeDone})
 				}
 				b.now += int64(500 * time.Millisecond)
 				b.m.Result(b.now, r)
@@ -208,7 +208,7 @@ func TestAWrongEndpointHoldsUpItsBulkActionAlone(t *testing.T) {
 			for _, t := range tasks {
 				r := &Result{Task: t, Service: 1e6}
 				for range t.Items {
-					r.Outcomes = append(r.Outcomes, weir.Outcome{Kind: weir.Done})
+					r.Outcomes = append(r.Outcomes, weir.Outcome{Kind: weir.OutcomeDone})
 				}
 				if calls[t.Bulk]++; t.Bulk == "A" {
 					r.Failure = notFound

@@ -110,7 +110,7 @@ func TestAnItemThatIsNotReadyIsNoTroubleOfItsEndpoint(t *testing.T) {
 	w.answer = func(t *Task, r *Result) {
 		for i := range r.Outcomes {
 			if t.Attempt == 1 {
-				r.Outcomes[i] = weir.Outcome{Kind: weir.Retry, Code: "not_yet"}
+				r.Outcomes[i] = weir.Outcome{Kind: weir.OutcomeRetry, Code: "not_yet"}
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func TestTasksAreFullAgainAfterEverythingWasRefused(t *testing.T) {
 func notYet(t *Task, r *Result) {
 	for i := range r.Outcomes {
 		if t.Attempt == 1 && t.Bulk == "A" {
-			r.Outcomes[i] = weir.Outcome{Kind: weir.Retry}
+			r.Outcomes[i] = weir.Outcome{Kind: weir.OutcomeRetry}
 		}
 	}
 }

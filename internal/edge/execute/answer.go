@@ -131,10 +131,10 @@ func (c *caller) apply(a *answer, t *weir.Task, sent []int32) error {
 		}
 	}
 	for _, i := range sent {
-		if t.Outcomes[i].Kind != weir.NoOutcome {
+		if t.Outcomes[i].Kind != weir.OutcomeNone {
 			continue
 		}
-		if rest.Kind == weir.NoOutcome {
+		if rest.Kind == weir.OutcomeNone {
 			c.counters.MissingIDs.Add(1)
 		}
 		t.Outcomes[i] = rest
@@ -162,25 +162,25 @@ func (r *result) outcome(o *weir.Outcome, now func() time.Time) error {
 	case "done":
 		return r.done(o)
 	case "failed":
-		o.Kind = weir.Failed
+		o.Kind = weir.OutcomeFailed
 	case "left_out":
-		o.Kind = weir.LeftOut
+		o.Kind = weir.OutcomeLeftOut
 	case "retry":
-		o.Kind = weir.Retry
+		o.Kind = weir.OutcomeRetry
 		if err := r.delay(o, now); err != nil {
 			return err
 		}
 	default:
 		return fmt.Errorf(`status %q is none of "done", "retry", "failed", "left_out"`, Excerpt([]byte(r.Status), maxCode))
 	}
-	if o.Code == "" && o.Kind != weir.Retry { // an item whose last attempt asks for another ends as gave_up
+	if o.Code == "" && o.Kind != weir.OutcomeRetry { // an item whose last attempt asks for another ends as gave_up
 		o.Code = r.Status
 	}
 	return nil
 }
 
 func (r *result) done(o *weir.Outcome) error {
-	*o = weir.Outcome{Kind: weir.Done}
+	*o = weir.Outcome{Kind: weir.OutcomeDone}
 	if len(r.Output) > weir.MaxItemBytes {
 		return fmt.Errorf("output has %d bytes, at most %d are allowed", len(r.Output), weir.MaxItemBytes)
 	}

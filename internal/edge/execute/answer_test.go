@@ -23,56 +23,56 @@ func TestAnswerGivesEachItemItsOutcome(t *testing.T) {
 			"each status has its outcome", `{"results":[{"id":"u1","status":"done","output":{"r":"9"}},
 			{"id":"u2","status":"retry","code":"busy","retry_after":"30s"},{"id":"u3","status":"failed","code":"closed","message":"gone"}]}`,
 			[]weir.Outcome{
-				{Kind: weir.Done, Output: []byte(`{"r":"9"}`)},
-				{Kind: weir.Retry, Code: "busy", After: 30 * time.Second},
-				{Kind: weir.Failed, Code: "closed", Message: "gone"},
+				{Kind: weir.OutcomeDone, Output: []byte(`{"r":"9"}`)},
+				{Kind: weir.OutcomeRetry, Code: "busy", After: 30 * time.Second},
+				{Kind: weir.OutcomeFailed, Code: "closed", Message: "gone"},
 			},
 		},
 		{
 			"output is kept byte for byte", `{"results":[{"id":"u1","status":"done","output":` + big + `}],"default":"done"}`,
-			[]weir.Outcome{{Kind: weir.Done, Output: []byte(big)}, {Kind: weir.Done}, {Kind: weir.Done}},
+			[]weir.Outcome{{Kind: weir.OutcomeDone, Output: []byte(big)}, {Kind: weir.OutcomeDone}, {Kind: weir.OutcomeDone}},
 		},
 		{
 			"order does not matter", `{"results":[{"id":"u3","status":"done"},{"id":"u1","status":"left_out","code":"holdout"},{"id":"u2","status":"failed"}]}`,
-			[]weir.Outcome{{Kind: weir.LeftOut, Code: "holdout"}, {Kind: weir.Failed, Code: "failed"}, {Kind: weir.Done}},
+			[]weir.Outcome{{Kind: weir.OutcomeLeftOut, Code: "holdout"}, {Kind: weir.OutcomeFailed, Code: "failed"}, {Kind: weir.OutcomeDone}},
 		},
 		{
 			"missing ids have no outcome", `{"results":[{"id":"u2","status":"done"}]}`,
-			[]weir.Outcome{{}, {Kind: weir.Done}, {}},
+			[]weir.Outcome{{}, {Kind: weir.OutcomeDone}, {}},
 		},
 		{
 			"default alone is an answer", `{"default":"retry"}`,
-			slices.Repeat([]weir.Outcome{{Kind: weir.Retry}}, 3),
+			slices.Repeat([]weir.Outcome{{Kind: weir.OutcomeRetry}}, 3),
 		},
 		{"no results and no default set no outcome", `{"results":[]}`, make([]weir.Outcome, 3)},
 		{
 			"null output is none", `{"results":[{"id":"u1","status":"done","output":null}],"default":"done"}`,
-			slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, 3),
+			slices.Repeat([]weir.Outcome{{Kind: weir.OutcomeDone}}, 3),
 		},
 		{
 			"unknown ids are ignored", `{"results":[{"id":"x","status":"nonsense"},{"id":"x","status":"done"},{"id":"u1","status":"done"}]}`,
-			[]weir.Outcome{{Kind: weir.Done}, {}, {}},
+			[]weir.Outcome{{Kind: weir.OutcomeDone}, {}, {}},
 		},
 		{
 			"fields of its own are ignored", `{"took_ms":3,"results":[{"id":"u1","status":"done","shard":7}]}`,
-			[]weir.Outcome{{Kind: weir.Done}, {}, {}},
+			[]weir.Outcome{{Kind: weir.OutcomeDone}, {}, {}},
 		},
 		{
 			"retry_after takes seconds and dates", `{"results":[{"id":"u1","status":"retry","retry_after":1.5},
 			{"id":"u2","status":"retry","retry_after":"Sun, 01 Mar 2026 12:02:00 GMT"},{"id":"u3","status":"retry","retry_after":"7"}]}`,
 			[]weir.Outcome{
-				{Kind: weir.Retry, After: 1500 * time.Millisecond},
-				{Kind: weir.Retry, After: 2 * time.Minute},
-				{Kind: weir.Retry, After: 7 * time.Second},
+				{Kind: weir.OutcomeRetry, After: 1500 * time.Millisecond},
+				{Kind: weir.OutcomeRetry, After: 2 * time.Minute},
+				{Kind: weir.OutcomeRetry, After: 7 * time.Second},
 			},
 		},
 		{
 			"an invalid retry_after leaves the delay to the backoff", `{"results":[{"id":"u1","status":"retry","retry_after":"soon"},
 			{"id":"u2","status":"retry","retry_after":null},{"id":"u3","status":"retry","retry_after":1e300}]}`,
 			[]weir.Outcome{
-				{Kind: weir.Retry},
-				{Kind: weir.Retry},
-				{Kind: weir.Retry, After: 24 * time.Hour},
+				{Kind: weir.OutcomeRetry},
+				{Kind: weir.OutcomeRetry},
+				{Kind: weir.OutcomeRetry, After: 24 * time.Hour},
 			},
 		},
 	} {

@@ -72,7 +72,7 @@ func TestOther4xxFailsTheItems(t *testing.T) {
 			t.Fatalf("%d: call = %v, want nil", status, err)
 		}
 		for _, o := range task.Outcomes {
-			if o.Kind != weir.Failed || o.Code != "http_4xx" || !strings.HasSuffix(o.Message, `: amount < 0\x1b`) {
+			if o.Kind != weir.OutcomeFailed || o.Code != "http_4xx" || !strings.HasSuffix(o.Message, `: amount < 0\x1b`) {
 				t.Errorf("%d: outcome = %+v, want failed, http_4xx, with the excerpt", status, o)
 			}
 		}

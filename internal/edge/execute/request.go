@@ -133,7 +133,7 @@ func keyStart(t *weir.Task) []byte {
 }
 
 func badItem(err error) weir.Outcome {
-	return weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error()}
+	return weir.Outcome{Kind: weir.OutcomeFailed, Code: "bad_item", Message: err.Error()}
 }
 
 // deadline returns when the answer is no longer useful.

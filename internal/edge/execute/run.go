@@ -60,7 +60,7 @@ func check(t *weir.Task) error {
 		return &weir.HandlerBug{Err: fmt.Errorf("%d outcomes for %d items", len(t.Outcomes), len(t.Items))}
 	}
 	for i := range t.Outcomes {
-		if k := t.Outcomes[i].Kind; k > weir.Refused {
+		if k := t.Outcomes[i].Kind; k > weir.OutcomeRefused {
 			return &weir.HandlerBug{Err: fmt.Errorf("unknown outcome kind %d for item %q", uint8(k), t.Items[i].ID)}
 		}
 	}

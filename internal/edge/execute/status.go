@@ -42,7 +42,7 @@ func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error 
 		return &CallError{CodeTooLarge, status, errors.New(text)} // half the task may fit
 	case status < 500:
 		for _, i := range req.sent {
-			t.Outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: CodeClientError, Message: text}
+			t.Outcomes[i] = weir.Outcome{Kind: weir.OutcomeFailed, Code: CodeClientError, Message: text}
 		}
 		return nil
 	}

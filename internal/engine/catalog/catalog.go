@@ -123,9 +123,9 @@ func (c *Catalog) readyStep(s *weir.Step, field string, bad *weir.InputError) er
 		bad.Add("out_of_range", field+".resource", fmt.Sprintf("rate %v, concurrency %d", r.Rate, r.Concurrency),
 			"want a rate of at most 1e9 a second and a concurrency of at least 0; 0 is unlimited")
 	}
-	if _, err := weir.ParsePacing(string(cmp.Or(s.Resource.Pacing, weir.Smooth))); err != nil {
+	if _, err := weir.ParsePacing(string(cmp.Or(s.Resource.Pacing, weir.PacingSmooth))); err != nil {
 		bad.Add("bad_value", field+".resource.pacing", fmt.Sprintf("%q is unknown", s.Resource.Pacing),
-			"use weir.Smooth or weir.Full, or leave it empty for weir.Smooth")
+			"use weir.PacingSmooth or weir.PacingFull, or leave it empty for weir.PacingSmooth")
 	}
 	if r := s.Retry; r.MaxAttempts < 1 || r.MaxAttempts > 250 || r.Base < 0 || r.Cap < r.Base {
 		bad.Add("out_of_range", field+".retry", fmt.Sprintf("%+v", r), "want 1 to 250 attempts and a base of at most the cap")

@@ -27,7 +27,7 @@ type Found struct {
 // StepResult is what became of an item at one step.
 type StepResult struct {
 	Step     string
-	State    string // as in a row: done, failed, cancelled; skipped: it passed without a call; ready or waiting at the step where it stands
+	State    report.State // ready or waiting at the step where the item stands
 	Attempts int
 	Code     string
 	Message  string
@@ -75,7 +75,7 @@ func (f *Found) visit(c *partition.Created, s *block.State, i int) {
 			f.Steps = append(f.Steps, StepResult{Step: c.Steps[k], State: f.Row.State, Attempts: f.Row.Attempts})
 			return
 		}
-		f.Steps = append(f.Steps, StepResult{Step: c.Steps[k], State: report.Done, Attempts: 1})
+		f.Steps = append(f.Steps, StepResult{Step: c.Steps[k], State: report.StateDone, Attempts: 1})
 	}
 }
 
@@ -83,7 +83,7 @@ func (f *Found) visit(c *partition.Created, s *block.State, i int) {
 func (s *StepResult) fillIn(x block.Result) {
 	s.Attempts, s.Code, s.Message, s.Output = int(x.Attempts), x.Code, x.Message, slices.Clone(x.Output)
 	if skipped(&x) {
-		s.State = report.Skipped
+		s.State = report.StateSkipped
 	}
 	if x.At != 0 {
 		s.At = time.Unix(0, x.At).UTC()

@@ -15,9 +15,9 @@ import (
 type ItemResult[Out any] struct {
 	ID       string
 	Data     json.RawMessage
-	State    string // done, failed, cancelled; ready while it has not ended
-	Step     string // where it ended
-	Code     string // failed: the error's code
+	State    report.State // ready while it has not ended
+	Step     string       // where it ended
+	Code     string       // failed: the error's code
 	Message  string
 	Attempts int
 	Output   Out // what the last step that answered said of it
@@ -80,7 +80,7 @@ func resultOf[Out any](row report.Row) (ItemResult[Out], error) {
 	res := ItemResult[Out]{
 		ID: row.ID, Data: row.Data, State: row.State, Step: row.Step, Code: row.Code, Message: row.Message, Attempts: row.Attempts,
 	}
-	if row.State == report.Done && len(row.Output) > 0 {
+	if row.State == report.StateDone && len(row.Output) > 0 {
 		if err := json.Unmarshal(row.Output, &res.Output); err != nil {
 			return res, fmt.Errorf("output of item %q is not a %T: %w", row.ID, res.Output, err)
 		}

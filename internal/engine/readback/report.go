@@ -135,7 +135,7 @@ func (r *Report) WriteFiles(ctx context.Context, w *report.Writer) error {
 
 // WriteDir writes the report as CSV files and report.json into a folder.
 func (r *Report) WriteDir(ctx context.Context, dir string) error {
-	w, err := report.NewWriter(dir, report.CSV, report.Options{})
+	w, err := report.NewWriter(dir, report.FormatCSV, report.Options{})
 	if err != nil {
 		return err
 	}

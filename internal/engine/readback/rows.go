@@ -21,7 +21,7 @@ type RowOptions struct {
 	// From is the number of the first item that may be yielded; blocks before it are not read.
 	From int64
 	// State takes only items in that state. Blocks without such items are not opened. Default: any.
-	State string
+	State report.State
 	// Turn is called between two blocks, and after the last: next is the number of
 	// the item that follows, and opened whether the block before it was. If it
 	// returns false, nothing more is read. Default: go on.
@@ -45,7 +45,7 @@ func (b *Bulk) Rows(ctx context.Context, o RowOptions) iter.Seq2[report.Row, err
 // Those that it had passed before, in the one that is retried, are not among them.
 func (b *Bulk) Passed(x *report.Row) []string {
 	n := len(b.Spec.Steps)
-	if x.State != report.Done {
+	if x.State != report.StateDone {
 		n = slices.Index(b.Spec.Steps, x.Step)
 	}
 	return b.Spec.Steps[b.Spec.FirstStep:max(n, b.Spec.FirstStep)]
@@ -101,18 +101,18 @@ func (r *Report) stateFrom(ctx context.Context, place int, no uint32) (blockStat
 
 // mayHave reports whether a block has items in a state, as far as the block's own
 // state tells; any state if it is empty.
-func (r *Report) mayHave(s *block.State, state string) bool {
+func (r *Report) mayHave(s *block.State, state report.State) bool {
 	last, final := len(r.bulk.Spec.Steps)-1, r.bulk.Status.State.Final()
 	switch state {
-	case report.Failed:
+	case report.StateFailed:
 		return !s.Failed.Empty()
-	case report.Done:
+	case report.StateDone:
 		return !s.Passed[last].Empty()
-	case report.Waiting:
+	case report.StateWaiting:
 		return !final && len(s.Retries) > 0
-	case report.Cancelled:
+	case report.StateCancelled:
 		return !s.LeftOut.Empty() || final && s.Passed[last].Len()+s.Failed.Len() < s.Size
-	case report.Ready:
+	case report.StateReady:
 		return !final && s.Passed[last].Len()+s.Failed.Len()+s.LeftOut.Len() < s.Size
 	}
 	return true

@@ -47,15 +47,15 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 	row.Step = steps[at]
 	switch {
 	case s.Passed[len(steps)-1].Has(i):
-		row.State = report.Done
+		row.State = report.StateDone
 	case s.Failed.Has(i):
-		row.State = report.Failed
+		row.State = report.StateFailed
 	case s.LeftOut.Has(i):
-		row.State, row.LeftOut = report.Cancelled, true
+		row.State, row.LeftOut = report.StateCancelled, true
 	case r.bulk.Status.State.Final():
-		row.State, row.Reason, row.Attempts = report.Cancelled, r.bulk.Status.CancelCause, 0
+		row.State, row.Reason, row.Attempts = report.StateCancelled, r.bulk.Status.CancelCause, 0
 	default:
-		row.State, row.Attempts = report.Ready, 0
+		row.State, row.Attempts = report.StateReady, 0
 		if !r.counted {
 			waits(&row, s, i)
 		}
@@ -67,7 +67,7 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 func waits(row *report.Row, s *block.State, i int) {
 	for k := range s.Retries {
 		if again := &s.Retries[k]; again.Items.Has(i) && (again.Attempt > 1 || again.Crashes > 0) { // else it is only marked
-			row.State, row.Reason, row.Attempts = report.Waiting, "retry", int(again.Attempt)-1
+			row.State, row.Reason, row.Attempts = report.StateWaiting, "retry", int(again.Attempt)-1
 		}
 	}
 }
@@ -77,7 +77,7 @@ func fillIn(row *report.Row, x block.Result, step string) {
 	switch {
 	case step != row.Step:
 	case skipped(&x):
-		row.Reason, row.Attempts = report.Skipped, 0
+		row.Reason, row.Attempts = report.ReasonSkipped, 0
 	default:
 		row.Attempts = max(row.Attempts, int(x.Attempts))
 	}

@@ -42,7 +42,7 @@ func pacing(b *bench) error {
 		return err
 	}
 	for _, c := range pacingCases {
-		for _, p := range []weir.Pacing{weir.Smooth, weir.Full} {
+		for _, p := range []weir.Pacing{weir.PacingSmooth, weir.PacingFull} {
 			what, at := fmt.Sprintf("%v, %s: ", c, p), func(figure string) float64 { return all[c.figure(p, figure)][0] }
 			b.judge(claim{what: what + "rate once running", unit: "items/s", atLeast: 0.99 * c.rate}, at("rate"))
 			b.judge(claim{what: what + "most in any 1 s, by time of dispatch", unit: "items", atMost: c.rate}, at("window"))
@@ -66,7 +66,7 @@ func measurePacing(ctx context.Context, dir string, _ params) (figures, error) {
 	var mu sync.Mutex
 	var g errgroup.Group
 	for i, c := range pacingCases {
-		for _, p := range []weir.Pacing{weir.Smooth, weir.Full} {
+		for _, p := range []weir.Pacing{weir.PacingSmooth, weir.PacingFull} {
 			g.Go(func() error {
 				f, err := c.measure(ctx, filepath.Join(dir, fmt.Sprint(i, p)), p)
 				mu.Lock()

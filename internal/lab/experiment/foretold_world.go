@@ -96,7 +96,7 @@ func drawWorld(seed uint64, partitions int, luck uint64) *foretoldWorld {
 		out := make([]weir.Outcome, len(t.Items))
 		for i := range out {
 			if rng.Float64() < w.does[t.StepNo].skips {
-				out[i].Kind = weir.Done
+				out[i].Kind = weir.OutcomeDone
 			}
 		}
 		return out
@@ -115,9 +115,9 @@ func (w *foretoldWorld) outcomes(t *partition.Task, r *partition.Result) {
 	for i := range r.Outcomes {
 		switch u := w.rng.Float64(); {
 		case u < d.rejects:
-			r.Outcomes[i] = weir.Outcome{Kind: weir.Failed, Code: "bad"}
+			r.Outcomes[i] = weir.Outcome{Kind: weir.OutcomeFailed, Code: "bad"}
 		case u < d.rejects+(1-d.rejects)*d.retries:
-			r.Outcomes[i] = weir.Outcome{Kind: weir.Retry, Code: "not_yet"}
+			r.Outcomes[i] = weir.Outcome{Kind: weir.OutcomeRetry, Code: "not_yet"}
 		}
 	}
 }

@@ -59,7 +59,7 @@ func newNodeOf(c capacity.Config, partitions int, chain ...weir.Step) *node {
 	for _, s := range chain {
 		r := s.Resource
 		n.meters[r.Name] = newMeter(float64(r.Rate), n.Now())
-		n.good = slices.Repeat([]weir.Outcome{{Kind: weir.Done}}, max(len(n.good), s.BatchSize))
+		n.good = slices.Repeat([]weir.Outcome{{Kind: weir.OutcomeDone}}, max(len(n.good), s.BatchSize))
 	}
 	n.grow(partitions)
 	return n

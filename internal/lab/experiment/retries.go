@@ -39,7 +39,7 @@ func failItems(rng *rand.Rand, r *partition.Result) {
 	r.Outcomes = append([]weir.Outcome(nil), r.Outcomes...)
 	for i := range r.Outcomes {
 		if rng.IntN(20) == 0 {
-			r.Outcomes[i] = weir.Outcome{Kind: weir.Retry, Code: "gone"}
+			r.Outcomes[i] = weir.Outcome{Kind: weir.OutcomeRetry, Code: "gone"}
 		}
 	}
 }

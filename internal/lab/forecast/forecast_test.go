@@ -75,9 +75,9 @@ func TestCallsGoByThePacing(t *testing.T) {
 		service     time.Duration
 		least, most int64
 	}{
-		{"smooth", weir.Smooth, 100 * time.Millisecond, 600, 680},
-		{"full", weir.Full, 100 * time.Millisecond, 90, 130},
-		{"smooth, but slow", weir.Smooth, 4 * time.Second, 300, 500},
+		{"smooth", weir.PacingSmooth, 100 * time.Millisecond, 600, 680},
+		{"full", weir.PacingFull, 100 * time.Millisecond, 90, 130},
+		{"smooth, but slow", weir.PacingSmooth, 4 * time.Second, 300, 500},
 	} {
 		l := Load{Slots: 64, Partitions: 8, Resources: []Resource{{Name: "api", Rate: 300, Pacing: tt.pacing, Service: tt.service, Samples: 1000}}}
 		f := of(t, Work{Items: 9_000, Steps: []Step{{Name: "call", Resource: "api"}}}, l)

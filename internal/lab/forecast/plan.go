@@ -241,7 +241,7 @@ func (p *plan) merge() {
 
 // chunk is about how many items a call has, of work with a rate of its own or without.
 func (p *plan) chunk(r *Resource, batch int, own weir.Rate) float64 {
-	s := limit.Size{Rate: float64(r.Rate), Latency: r.Service.Seconds(), InFlight: p.atOnce(r), Full: r.Pacing == weir.Full}
+	s := limit.Size{Rate: float64(r.Rate), Latency: r.Service.Seconds(), InFlight: p.atOnce(r), Full: r.Pacing == weir.PacingFull}
 	return float64(s.Under(float64(own), batch))
 }
 

@@ -104,7 +104,7 @@ func (c *checker) resource(field string, r *Resource) {
 	c.between(field+".concurrency", int64(r.Concurrency), 0, mostSlots, "leave it out for no bound")
 	c.between(field+".attempts", int64(r.Attempts), 1, mostAttempts, "leave it out for 5")
 	c.between(field+".workers", int64(r.Workers), 0, mostSlots, "leave it out for the setting of the world")
-	c.oneOf(field+".pacing", r.Pacing, string(weir.Smooth), string(weir.Full))
+	c.oneOf(field+".pacing", r.Pacing, string(weir.PacingSmooth), string(weir.PacingFull))
 	c.oneOf(field+".flow", r.Flow, FlowOn, FlowOff, FlowAIMD)
 	d := &r.Downstream
 	c.day(field+".timeout", r.Timeout)

@@ -206,7 +206,7 @@ func (r *Resource) fill() {
 	r.Timeout = cmp.Or(r.Timeout, Span(30*time.Second))
 	r.Attempts = cmp.Or(r.Attempts, 5)
 	r.Flow = cmp.Or(r.Flow, FlowOn)
-	r.Pacing = cmp.Or(r.Pacing, string(weir.Smooth))
+	r.Pacing = cmp.Or(r.Pacing, string(weir.PacingSmooth))
 	d := &r.Downstream
 	d.P99 = cmp.Or(d.P99, 2*d.Latency)
 	d.Overload = cmp.Or(d.Overload, Refuse)

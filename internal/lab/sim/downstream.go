@@ -117,19 +117,19 @@ func (w *World) respondEach(c *call) {
 		u := r.Float64()
 		var o weir.Outcome
 		switch ends := c.bulk.ends(t.StepNo, at); {
-		case ends != weir.NoOutcome:
+		case ends != weir.OutcomeNone:
 			o = weir.Outcome{Kind: ends, Code: "condition", Uncalled: true}
 		case u < d.fail:
-			o = weir.Outcome{Kind: weir.Failed, Code: "no", Message: "never"}
+			o = weir.Outcome{Kind: weir.OutcomeFailed, Code: "no", Message: "never"}
 		case u < d.fail+d.retry:
-			o = weir.Outcome{Kind: weir.Retry, After: time.Duration(r.IntN(2)) * 700 * time.Millisecond}
+			o = weir.Outcome{Kind: weir.OutcomeRetry, After: time.Duration(r.IntN(2)) * 700 * time.Millisecond}
 		case u < d.fail+d.retry+d.leaveOut:
-			o = weir.Outcome{Kind: weir.LeftOut, Code: "skip"}
+			o = weir.Outcome{Kind: weir.OutcomeLeftOut, Code: "skip"}
 		case u < d.fail+d.retry+d.leaveOut+d.silent:
 		case u < d.fail+d.retry+d.leaveOut+d.silent+d.refused:
-			o = weir.Outcome{Kind: weir.Refused}
+			o = weir.Outcome{Kind: weir.OutcomeRefused}
 		default:
-			o = weir.Outcome{Kind: weir.Done}
+			o = weir.Outcome{Kind: weir.OutcomeDone}
 			if chance(r, d.out) {
 				o.Output = c.bulk.output(t.StepNo, at, c.number)
 			}
@@ -229,7 +229,7 @@ func (w *World) learned(o *owner, c *call) {
 
 func (w *World) learnedItem(it *itemTruth, st *stepTruth, t *partition.Task, o *weir.Outcome) {
 	switch o.Kind {
-	case weir.Retry, weir.NoOutcome:
+	case weir.OutcomeRetry, weir.OutcomeNone:
 		st.codes |= codeBit("gave_up") | codeBit("no_result")
 		it.known.low++
 		it.known.high++
@@ -237,11 +237,11 @@ func (w *World) learnedItem(it *itemTruth, st *stepTruth, t *partition.Task, o *
 		if t.Attempt >= t.Step.Retry.MaxAttempts {
 			it.known.waits = false
 		}
-	case weir.Refused:
+	case weir.OutcomeRefused:
 		st.refused++
 		it.known.wait(w.Now(), max(o.After, time.Second), 0)
 	default:
-		if o.Kind == weir.Failed {
+		if o.Kind == weir.OutcomeFailed {
 			st.codes |= codeBit(o.Code)
 		}
 		it.known.waits = false

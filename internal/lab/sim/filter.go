@@ -14,17 +14,17 @@ func noFilter(context.Context, *weir.Task) error { return nil }
 // ends is how an item ends at a step without a call, by the step's filter; no outcome: it is called.
 func (b *truth) ends(step, at int) weir.OutcomeKind {
 	if b.steps[step].Filter == nil {
-		return weir.NoOutcome
+		return weir.OutcomeNone
 	}
 	h := uint32(b.no*maxSteps+step)*2654435761 ^ uint32(at)*2246822519
 	h ^= h >> 15
 	switch h % 8 {
 	case 0, 1, 2:
-		return weir.Done
+		return weir.OutcomeDone
 	case 3:
-		return weir.LeftOut
+		return weir.OutcomeLeftOut
 	}
-	return weir.NoOutcome
+	return weir.OutcomeNone
 }
 
 // filter runs the filter of a step, which takes a moment and fails now and then: all
@@ -62,7 +62,7 @@ func (o *owner) filter(t *partition.Task) {
 // checkFilter: no item is called that its step's filter ends, unless that failed.
 func (w *World) checkFilter(c *call, at int) {
 	t, b := c.task, c.bulk
-	w.must(b.ends(t.StepNo, at) == weir.NoOutcome || b.items[at].steps[t.StepNo].unfiltered, "I4", b, at,
+	w.must(b.ends(t.StepNo, at) == weir.OutcomeNone || b.items[at].steps[t.StepNo].unfiltered, "I4", b, at,
 		"%s item %d: step %d was called, and its filter says that no call is needed", b.spec.ID, at, t.StepNo)
 }
 
@@ -72,7 +72,7 @@ func (w *World) checkSkipped(b *truth, status *partition.Status) {
 		skipped := int64(0)
 		for no := range b.blocks {
 			b.blocks[no].Passed[k].Each(func(item int) {
-				if k >= b.spec.FirstStep && b.ends(k, b.index(uint32(no), uint16(item))) == weir.Done {
+				if k >= b.spec.FirstStep && b.ends(k, b.index(uint32(no), uint16(item))) == weir.OutcomeDone {
 					skipped++
 				}
 			})
@@ -85,9 +85,9 @@ func (w *World) checkSkipped(b *truth, status *partition.Status) {
 // mayPass reports whether an item can have passed a step: the downstream did it, or the filter let it.
 func (b *truth) mayPass(step, at int) bool {
 	switch b.ends(step, at) {
-	case weir.Done:
+	case weir.OutcomeDone:
 		return true
-	case weir.LeftOut:
+	case weir.OutcomeLeftOut:
 		return false
 	default: // it goes
 	}
@@ -96,6 +96,6 @@ func (b *truth) mayPass(step, at int) bool {
 
 // saysNothing reports whether a result tells no more than what is assumed without it.
 func (b *truth) saysNothing(at int, r *block.Result) bool {
-	skipped := r.Attempts == 0 && b.ends(int(r.Step), at) == weir.Done
+	skipped := r.Attempts == 0 && b.ends(int(r.Step), at) == weir.OutcomeDone
 	return len(r.Output) == 0 && r.Attempts <= 1 && !skipped
 }

@@ -135,7 +135,7 @@ func (s *Bulks) noteCuts(b *api.BulkAction) {
 		}
 		step := a.Step(false)
 		batch := step.BatchSize
-		n := limit.Size{Rate: float64(rate), Full: s.engine.InForce(step.Resource).Pacing == weir.Full}.Items(batch)
+		n := limit.Size{Rate: float64(rate), Full: s.engine.InForce(step.Resource).Pacing == weir.PacingFull}.Items(batch)
 		if n == batch {
 			continue
 		}

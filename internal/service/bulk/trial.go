@@ -97,9 +97,9 @@ func (s *Bulks) tryStep(ctx context.Context, c *chain.Course, st *stored.Step, n
 		in := mapping.Item{ID: it.ID, Data: it.Value, Outputs: func(step string) []byte { return it.outputs[step] }}
 		data, outcome := c.Input(no, in)
 		switch outcome.Kind {
-		case weir.NoOutcome:
+		case weir.OutcomeNone:
 			sent, tasks = append(sent, it), append(tasks, weir.TaskItem{No: int64(i), ID: it.ID, Data: data})
-		case weir.Done:
+		case weir.OutcomeDone:
 			left = append(left, it) // skipped
 		default:
 			ended = append(ended, api.ItemResult{ID: it.ID, Step: st.Name(), State: "cancelled", Reason: outcome.Code, Message: outcome.Message})

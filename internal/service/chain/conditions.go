@@ -48,8 +48,8 @@ func (c *Course) Count(to []Passing, it mapping.Item) {
 		}
 		to[i].Came++
 		switch o := condition(c.steps[i], prog, c.about(i, it)); o.Kind {
-		case weir.NoOutcome:
-		case weir.Done:
+		case weir.OutcomeNone:
+		case weir.OutcomeDone:
 			to[i].Skipped++
 		default:
 			to[i].Left++

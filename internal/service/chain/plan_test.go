@@ -54,7 +54,7 @@ func TestAChainIsBuiltFromItsText(t *testing.T) {
 		t.Errorf("the second step needs the output of %q, want first", needs)
 	}
 	task := &weir.Task{Items: []weir.TaskItem{{ID: "a", Data: []byte(`{"amount":5}`)}, {ID: "b", Data: []byte(`{"amount":1}`)}}, Outcomes: make([]weir.Outcome, 2)}
-	if err := steps[0].Filter(t.Context(), task); err != nil || task.Outcomes[0].Kind != weir.NoOutcome || task.Outcomes[1].Kind != weir.Done {
+	if err := steps[0].Filter(t.Context(), task); err != nil || task.Outcomes[0].Kind != weir.OutcomeNone || task.Outcomes[1].Kind != weir.OutcomeDone {
 		t.Errorf("outcomes = %+v, %v; want b skipped without a call", task.Outcomes, err)
 	}
 }

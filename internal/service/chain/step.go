@@ -38,7 +38,7 @@ func mapped(ctx context.Context, t *weir.Task, c *Course, no int, call weir.Hand
 	for i := range t.Items {
 		it := t.Items[i]
 		data, outcome := input(c.steps[no], c.progs[no], c.about(no, itemOf(t, i)))
-		if outcome.Kind != weir.NoOutcome {
+		if outcome.Kind != weir.OutcomeNone {
 			t.Outcomes[i] = outcome
 			continue
 		}
@@ -90,23 +90,23 @@ func condition(st *Step, prog *mapping.Program, in mapping.Item) weir.Outcome {
 	yes, err := prog.When(in)
 	switch {
 	case err != nil:
-		return weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error(), Uncalled: true}
+		return weir.Outcome{Kind: weir.OutcomeFailed, Code: mapping.ExpressionFailed, Message: err.Error(), Uncalled: true}
 	case !yes && st.Otherwise == "skip":
-		return weir.Outcome{Kind: weir.Done, Uncalled: true}
+		return weir.Outcome{Kind: weir.OutcomeDone, Uncalled: true}
 	case !yes:
-		return weir.Outcome{Kind: weir.LeftOut, Code: "condition", Uncalled: true}
+		return weir.Outcome{Kind: weir.OutcomeLeftOut, Code: "condition", Uncalled: true}
 	}
 	return weir.Outcome{}
 }
 
 // input returns an action's input for an item, or how the item ends without a call.
 func input(st *Step, prog *mapping.Program, in mapping.Item) ([]byte, weir.Outcome) {
-	if o := condition(st, prog, in); o.Kind != weir.NoOutcome {
+	if o := condition(st, prog, in); o.Kind != weir.OutcomeNone {
 		return nil, o
 	}
 	data, err := prog.Input(in)
 	if err != nil {
-		return nil, weir.Outcome{Kind: weir.Failed, Code: mapping.ExpressionFailed, Message: err.Error(), Uncalled: true}
+		return nil, weir.Outcome{Kind: weir.OutcomeFailed, Code: mapping.ExpressionFailed, Message: err.Error(), Uncalled: true}
 	}
 	return data, weir.Outcome{}
 }

@@ -87,10 +87,10 @@ func (c *Course) undoFilter(no int) weir.Handler {
 // undoable decodes an item of an undo. An outcome says how it ends without a call.
 func (c *Course) undoable(no int, it weir.TaskItem) (doc UndoItem, o weir.Outcome) {
 	if err := json.Unmarshal(it.Data, &doc); err != nil {
-		return doc, weir.Outcome{Kind: weir.Failed, Code: "bad_item", Message: err.Error(), Uncalled: true}
+		return doc, weir.Outcome{Kind: weir.OutcomeFailed, Code: "bad_item", Message: err.Error(), Uncalled: true}
 	}
 	if !slices.Contains(doc.Done, c.names[no]) || !c.done(no, doc.about(it.ID)) {
-		return doc, weir.Outcome{Kind: weir.Done, Uncalled: true}
+		return doc, weir.Outcome{Kind: weir.OutcomeDone, Uncalled: true}
 	}
 	return doc, weir.Outcome{}
 }
@@ -106,7 +106,7 @@ func undo(ctx context.Context, t *weir.Task, c *Course, no int, call weir.Handle
 	answers := map[int64]json.RawMessage{} // by the item's number
 	for i, it := range t.Items {
 		doc, o := c.undoable(no, it)
-		if o.Kind != weir.NoOutcome {
+		if o.Kind != weir.OutcomeNone {
 			t.Outcomes[i] = o
 			continue
 		}

@@ -57,7 +57,7 @@ func unset(r *api.ResourceStatus, used map[string]weir.Resource) {
 	if u, ok := used[r.Name]; ok {
 		r.Rate, r.Concurrency, r.Pacing = api.Rate(u.Rate), u.Concurrency, string(u.Pacing)
 	}
-	if r.Rate > 0 || r.Concurrency > 0 || r.Pacing == string(weir.Full) {
+	if r.Rate > 0 || r.Concurrency > 0 || r.Pacing == string(weir.PacingFull) {
 		r.Provenance = api.Provenance{Origin: "program"}
 	}
 }
@@ -67,7 +67,7 @@ func unset(r *api.ResourceStatus, used map[string]weir.Resource) {
 func setOver(r *api.ResourceStatus, l *weir.Limits) {
 	set, file := l.Resources[r.Name], l.File.Resources[r.Name]
 	with := l.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency, Pacing: weir.Pacing(r.Pacing)})
-	r.Rate, r.Concurrency, r.Pacing = api.Rate(with.Rate), with.Concurrency, string(cmp.Or(with.Pacing, weir.Smooth))
+	r.Rate, r.Concurrency, r.Pacing = api.Rate(with.Rate), with.Concurrency, string(cmp.Or(with.Pacing, weir.PacingSmooth))
 	switch {
 	case !set.Empty():
 		r.Provenance = registry.Provenance("api", set.Set)

@@ -347,7 +347,7 @@ func (r *Actions) Resources() map[string]weir.Resource {
 			continue
 		}
 		u := a.Base.Resource
-		if had, ok := used[u.Name]; !ok || had.Rate == 0 && had.Concurrency == 0 && had.Pacing != weir.Full {
+		if had, ok := used[u.Name]; !ok || had.Rate == 0 && had.Concurrency == 0 && had.Pacing != weir.PacingFull {
 			used[u.Name] = u
 		}
 	}

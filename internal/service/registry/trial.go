@@ -117,7 +117,7 @@ func trialFault(t *weir.Task, err error, c *execute.Counters) string {
 	}
 	missing := 0
 	for i := range t.Outcomes {
-		if t.Outcomes[i].Kind == weir.NoOutcome {
+		if t.Outcomes[i].Kind == weir.OutcomeNone {
 			missing++
 		}
 	}
@@ -133,7 +133,7 @@ func trialResults(t *weir.Task, err error) []api.ItemResult {
 	for i := range t.Items {
 		o := t.Outcomes[i]
 		if err != nil {
-			o = weir.Outcome{Kind: weir.Retry, Code: execute.Code(err), Message: err.Error()}
+			o = weir.Outcome{Kind: weir.OutcomeRetry, Code: execute.Code(err), Message: err.Error()}
 		}
 		x := api.ItemResult{
 			Item: fmt.Sprintf("itm_trial-%d", i), ID: t.Items[i].ID, Step: t.Step, Attempts: 1, Code: o.Code,
@@ -141,15 +141,15 @@ func trialResults(t *weir.Task, err error) []api.ItemResult {
 			Data:    validJSON(t.Items[i].Data), Output: validJSON(o.Output),
 		}
 		switch o.Kind {
-		case weir.Done:
+		case weir.OutcomeDone:
 			x.State = "done"
-		case weir.Failed:
+		case weir.OutcomeFailed:
 			x.State = "failed"
-		case weir.LeftOut:
+		case weir.OutcomeLeftOut:
 			x.State, x.Reason = "cancelled", "left_out"
-		case weir.NoOutcome:
+		case weir.OutcomeNone:
 			x.State, x.Code = "waiting", "no_result"
-		case weir.Retry, weir.Refused:
+		case weir.OutcomeRetry, weir.OutcomeRefused:
 			x.State = "waiting"
 		}
 		out[i] = x

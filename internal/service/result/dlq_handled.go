@@ -61,16 +61,16 @@ type taken struct {
 
 // selector selects items; an empty field matches any.
 type selector struct {
-	State   string `json:"state,omitempty"` // cancelled; empty: failed
-	Step    string `json:"step,omitempty"`
-	Action  string `json:"action,omitempty"`
-	Code    string `json:"code,omitempty"`
-	Message string `json:"message,omitempty"` // that of a group
-	Filter  string `json:"filter,omitempty"`  // an expression
+	State   report.State `json:"state,omitempty"` // cancelled; empty: failed
+	Step    string       `json:"step,omitempty"`
+	Action  string       `json:"action,omitempty"`
+	Code    string       `json:"code,omitempty"`
+	Message string       `json:"message,omitempty"` // that of a group
+	Filter  string       `json:"filter,omitempty"`  // an expression
 }
 
 // ended returns the final state of the selected items.
-func (s *selector) ended() string { return cmp.Or(s.State, report.Failed) }
+func (s *selector) ended() report.State { return cmp.Or(s.State, report.StateFailed) }
 
 const discarded = "discard"
 
@@ -182,7 +182,7 @@ func (s *selection) means(r *report.Row) (bool, error) {
 		return true, nil
 	}
 	return s.filter.Match(mapping.Row{
-		ID: r.ID, State: r.State, Step: r.Step, Code: r.Code, Message: r.Message, Attempts: r.Attempts, Item: r.Data, Output: r.Output,
+		ID: r.ID, State: string(r.State), Step: r.Step, Code: r.Code, Message: r.Message, Attempts: r.Attempts, Item: r.Data, Output: r.Output,
 	})
 }
 
@@ -268,7 +268,7 @@ func (s *Results) count(ctx context.Context, id string, before []handling, h *ha
 		}
 		h.Items++
 		only.add(one.No)
-		if one.State != report.Failed {
+		if one.State != report.StateFailed {
 			continue // it is in no error group
 		}
 		normal = fault.AppendNormal(normal[:0], one.Message)
@@ -284,7 +284,7 @@ func (s *Results) count(ctx context.Context, id string, before []handling, h *ha
 	return nil
 }
 
-func noneLeft(id weir.BulkID, now *weir.Progress, state string, before []handling) error {
+func noneLeft(id weir.BulkID, now *weir.Progress, state report.State, before []handling) error {
 	if len(before) == 0 {
 		return engine.NoItemsToRetry(id, now.Steps, state)
 	}

@@ -57,7 +57,7 @@ func (s *Results) lotItems(ctx context.Context, d *DLQ, l *lot, at int64, list [
 		next, full = bulk.ItemName(l.id, end), true
 		return false
 	}
-	for x, err := range l.bulk.Rows(ctx, engine.RowOptions{From: at, State: report.Failed, Turn: turn}) {
+	for x, err := range l.bulk.Rows(ctx, engine.RowOptions{From: at, State: report.StateFailed, Turn: turn}) {
 		if err != nil {
 			return nil, "", false, err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func failed(no int64, step, code string) *report.Row {
-	return &report.Row{No: no, ID: fmt.Sprint(no), State: report.Failed, Step: step, Code: code, Message: "endpoint answered 404"}
+	return &report.Row{No: no, ID: fmt.Sprint(no), State: report.StateFailed, Step: step, Code: code, Message: "endpoint answered 404"}
 }
 
 // An entry takes what matches it and what no entry before it has taken.
@@ -34,8 +34,8 @@ func TestAnItemIsTakenOnce(t *testing.T) {
 		{"one of another action", failed(1, "award", "gone"), false},
 		{"taken by its code", failed(1, "notify", "timeout"), false},
 		{"taken by its number", failed(5, "notify", "gone"), false},
-		{"one that was left out", &report.Row{No: 1, State: report.Failed, Step: "notify", LeftOut: true}, false},
-		{"one that is done", &report.Row{No: 1, State: report.Done, Step: "notify"}, false},
+		{"one that was left out", &report.Row{No: 1, State: report.StateFailed, Step: "notify", LeftOut: true}, false},
+		{"one that is done", &report.Row{No: 1, State: report.StateDone, Step: "notify"}, false},
 	} {
 		if got, err := c.takes(tt.row); err != nil || got != tt.want {
 			t.Errorf("%s: takes = %v, %v; want %v", tt.name, got, err, tt.want)

@@ -12,7 +12,7 @@ import (
 
 // ItemFilter selects items of a bulk action; an empty field matches any.
 type ItemFilter struct {
-	State string
+	State report.State
 	Step  string
 	Code  string
 }
@@ -22,9 +22,9 @@ func (f *ItemFilter) match(x *report.Row) bool {
 }
 
 // state returns the only state that matching items can have; empty: any.
-func (f *ItemFilter) state() string {
+func (f *ItemFilter) state() report.State {
 	if f.Code != "" { // only failed items have a code
-		return report.Failed
+		return report.StateFailed
 	}
 	return f.State
 }
@@ -79,7 +79,7 @@ func (s *Results) Items(ctx context.Context, id string, f ItemFilter, at int64, 
 // itemResult returns an item as the API shows it.
 func itemResult(of string, x *report.Row) api.ItemResult {
 	return api.ItemResult{
-		Item: bulk.ItemName(of, x.No), ID: x.ID, BulkAction: of, State: x.State, Step: x.Step, Code: x.Code,
+		Item: bulk.ItemName(of, x.No), ID: x.ID, BulkAction: of, State: string(x.State), Step: x.Step, Code: x.Code,
 		Message: x.Message, Reason: x.Reason, Attempts: x.Attempts, Data: chain.AsJSON(x.Data), Output: chain.AsJSON(x.Output),
 	}
 }
@@ -140,15 +140,15 @@ func (s *Results) found(ctx context.Context, f *engine.Found) (api.ItemResult, e
 
 // resultWord returns the API's word for the state of an item at a step. leftOut says that the step ended
 // it, and not a cancel, a deadline or a rule.
-func resultWord(state string, leftOut bool) string {
+func resultWord(state report.State, leftOut bool) string {
 	switch state {
-	case report.Cancelled:
+	case report.StateCancelled:
 		if leftOut {
 			return "left_out"
 		}
-		return state
-	case report.Done, report.Failed, report.Skipped:
-		return state
+		return string(state)
+	case report.StateDone, report.StateFailed, report.StateSkipped:
+		return string(state)
 	}
 	return "pending"
 }

@@ -2,11 +2,13 @@ package result
 
 import (
 	"testing"
+
+	"github.com/weirhq/weir/report"
 )
 
 func TestAStepThatADeadlineCutWasNotLeftOut(t *testing.T) {
 	for _, c := range []struct {
-		state   string
+		state   report.State
 		leftOut bool
 		want    string
 	}{

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhq/weir/internal/service/outlook"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/registry"
+	"github.com/weirhq/weir/report"
 )
 
 // Results reads and handles the results of bulk actions.
@@ -51,5 +52,5 @@ type linked struct {
 	Kind string    `json:"kind"` // retry or undo
 	At   time.Time `json:"at"`
 	// State is the final state of the retried items. Empty: failed.
-	State string `json:"state,omitempty"`
+	State report.State `json:"state,omitempty"`
 }

@@ -118,7 +118,7 @@ func (s *Results) withRetries(ctx context.Context, id string, c api.Counts) ([]s
 		if of == nil {
 			of = &b.Counts
 		}
-		if e.Value.State == report.Cancelled {
+		if e.Value.State == report.StateCancelled {
 			sum.Cancelled -= b.Counts.Total
 		} else {
 			sum.Failed -= b.Counts.Total

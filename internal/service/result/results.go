@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -29,11 +30,7 @@ func (s *Results) Results(ctx context.Context, id string, f ItemFilter, after st
 	if _, err := itemAfter(id, after); err != nil {
 		return Export{}, err
 	}
-	name := f.State
-	if name == "" {
-		name = "all"
-	}
-	return Export{Name: id + "-" + name, Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
+	return Export{Name: id + "-" + cmp.Or(string(f.State), "all"), Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
 		at, _ := itemAfter(id, after) // it was checked
 		return results(ctx, b, f, at)
 	}}, nil

@@ -37,7 +37,7 @@ const maxColumns = 512
 // NewRowWriter prepares an export.
 func NewRowWriter(ctx context.Context, x Export, f report.Format, raw bool) (*RowWriter, error) {
 	w := &RowWriter{x: x, format: f, raw: raw, index: map[string]int{}}
-	if f != report.CSV {
+	if f != report.FormatCSV {
 		return w, nil
 	}
 	for r, err := range x.Rows(ctx, "") { // from the beginning also when only the rest is written: the columns are the same
@@ -68,7 +68,7 @@ func (w *RowWriter) add(name string) {
 // WriteTo writes the rows after an item; empty: all rows, with a header if the format has one.
 func (w *RowWriter) WriteTo(ctx context.Context, to io.Writer, after string) error {
 	buf := bufio.NewWriterSize(to, 32<<10)
-	if w.format == report.CSV {
+	if w.format == report.FormatCSV {
 		if err := w.csv(ctx, buf, after); err != nil {
 			return err
 		}

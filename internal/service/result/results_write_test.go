@@ -37,7 +37,7 @@ type failer interface {
 
 func table(t failer, x Export, raw bool) [][]string {
 	t.Helper()
-	w, err := NewRowWriter(t.Context(), x, report.CSV, raw)
+	w, err := NewRowWriter(t.Context(), x, report.FormatCSV, raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +117,9 @@ func reportTable(t *rapid.T, doc []byte) [][]string {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	w, err := report.NewWriter(dir, report.CSV, report.Options{})
+	w, err := report.NewWriter(dir, report.FormatCSV, report.Options{})
 	if err == nil {
-		err = w.Write(report.Row{ID: "u", State: report.Done, Data: doc})
+		err = w.Write(report.Row{ID: "u", State: report.StateDone, Data: doc})
 	}
 	if err == nil {
 		err = w.Abort()

@@ -65,11 +65,12 @@ func (s *Results) Retry(ctx context.Context, id string, want api.Again, key stri
 	if want.Step != "" && !slices.Contains(b.Info().Steps, want.Step) {
 		return api.Linked{}, bulk.NoSuchStep(b.Info().Steps)
 	}
-	if want.State == report.Failed {
-		want.State = "" // the same as leaving it out
+	state := report.State(want.State)
+	if state == report.StateFailed {
+		state = "" // the same as leaving it out
 	}
 	h := handling{
-		Key: key, Kind: linkRetry, Which: selector{State: want.State, Step: want.Step, Code: want.Code, Message: want.Message,
+		Key: key, Kind: linkRetry, Which: selector{State: state, Step: want.Step, Code: want.Code, Message: want.Message,
 			Filter: want.Filter},
 		Rate: stored.Rate(want.Rate), NewKeys: want.NewKeys, At: time.Now().UTC(), Pending: true,
 	}

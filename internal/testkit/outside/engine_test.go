@@ -137,19 +137,19 @@ func look(t *testing.T, eng *engine.Engine, b *engine.BulkAction) {
 	}
 	found := 0
 	for f, err := range eng.Lookup(ctx, "b", engine.LookupOptions{Tenants: []string{"acme"}, Most: 5}) {
-		if ok(t, err); f.Bulk == b.ID() && f.Row.State == report.Failed {
+		if ok(t, err); f.Bulk == b.ID() && f.Row.State == report.StateFailed {
 			found++
 		}
 	}
 	byID, byNo := get[engine.Found](t)(b.ItemByID(ctx, "a")), get[engine.Found](t)(b.Item(ctx, 0))
-	if found != 1 || byID.Row.ID != byNo.Row.ID || len(byID.Steps) != 2 || byID.Steps[1].State != report.Done {
+	if found != 1 || byID.Row.ID != byNo.Row.ID || len(byID.Steps) != 2 || byID.Steps[1].State != report.StateDone {
 		t.Errorf("found %d; by id %+v; by position %+v", found, byID, byNo)
 	}
 	if _, err := b.ItemByID(ctx, "x"); !errors.Is(err, weir.ErrNotFound) {
 		t.Errorf("unknown item: %v", err)
 	}
 	failed := 0
-	for row, err := range b.Rows(ctx, engine.RowOptions{State: report.Failed}) {
+	for row, err := range b.Rows(ctx, engine.RowOptions{State: report.StateFailed}) {
 		if ok(t, err); row.ID == "b" && row.Code == "no_name" {
 			failed++
 		}
@@ -179,7 +179,7 @@ func write(t *testing.T, rep *engine.Report, dir string) {
 	ok(t, rep.Check())
 	rep.Invalid = 7
 	ok(t, rep.WriteDir(ctx, filepath.Join(dir, "csv")))
-	w, err := report.NewWriter(filepath.Join(dir, "ndjson"), report.NDJSON, report.Options{})
+	w, err := report.NewWriter(filepath.Join(dir, "ndjson"), report.FormatNDJSON, report.Options{})
 	ok(t, err)
 	ok(t, rep.WriteFiles(ctx, w))
 	for _, name := range []string{"csv/done.csv", "csv/failed.csv", "ndjson/done.ndjson", "ndjson/report.json"} {

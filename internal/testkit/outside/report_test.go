@@ -12,9 +12,9 @@ import (
 
 func TestAReportOfOnesOwnRows(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	w, err := report.NewWriter(dir, report.CSV, report.Options{BOM: true})
+	w, err := report.NewWriter(dir, report.FormatCSV, report.Options{BOM: true})
 	ok(t, err)
-	ok(t, w.Write(report.Row{ID: "a", State: report.Done, Data: []byte(`{"n":1}`)}))
+	ok(t, w.Write(report.Row{ID: "a", State: report.StateDone, Data: []byte(`{"n":1}`)}))
 	ok(t, w.Duplicate(3, "a", 1))
 	ok(t, w.Invalid(report.Invalid{Line: 4, Code: "bad_csv", Problem: "a quote is missing"}))
 	sum := report.Summary{State: "completed", Counts: weir.Counts{Total: 1, Done: 1}, Duplicates: 1, Invalid: 1}
@@ -23,10 +23,10 @@ func TestAReportOfOnesOwnRows(t *testing.T) {
 	if !report.Replaces(dir, filepath.Join(dir, "done.csv")) {
 		t.Error("a report would not replace its own file")
 	}
-	if w, err = report.NewWriter(dir, report.NDJSON, report.Options{}); err != nil {
+	if w, err = report.NewWriter(dir, report.FormatNDJSON, report.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	ok(t, w.Write(report.Row{ID: "a", State: report.Failed}))
+	ok(t, w.Write(report.Row{ID: "a", State: report.StateFailed}))
 	ok(t, w.Abort())
 	if _, err := os.Stat(filepath.Join(dir, "report.json")); err == nil {
 		t.Error("a report that was given up has a summary")
