@@ -282,7 +282,9 @@ func (o *owner) stop() {
 func (o *owner) handOver() {
 	o.clean = o.machine.InFlight() == 0
 	a := &o.w.ledger.parts[o.partition]
-	a.closed, a.unjudged = true, o.unseen()
+	if o.token == a.newest { // a former owner that has not noticed hands nothing over
+		a.closed, a.unjudged = true, o.unseen()
+	}
 	if !o.clean {
 		o.w.outlived++
 	}
