@@ -24,19 +24,19 @@ import (
 
 // visit is one request on its way through the server.
 type visit struct {
-	server *Server
-	id     string
-	route  *route
-	who    access.Principal
-	quota  access.Quota
-	from   string
-	raw    []byte // the body, where it is JSON
-	memory claim  // what the body takes
-	tenant string // of what was changed, for the audit
-	target string
-	reason string
-	before any
-	after  any
+	server    *Server
+	id        string
+	route     *route
+	who       access.Principal
+	allowance access.Allowance
+	from      string
+	raw       []byte // the body, where it is JSON
+	memory    claim  // what the body takes
+	tenant    string // of what was changed, for the audit
+	target    string
+	reason    string
+	before    any
+	after     any
 
 	public     bool   // the routes of operators are elsewhere
 	idempotent string // name of the record that keeps the response; empty if there is no record
@@ -48,7 +48,7 @@ type visit struct {
 
 // tellQuota says what the key may still ask for.
 func (v *visit) tellQuota(h http.Header) {
-	if q := v.quota; q.Limit > 0 {
+	if q := v.allowance; q.Limit > 0 {
 		h.Set("RateLimit-Policy", fmt.Sprintf(`"key";q=%d;w=1`, q.Limit))
 		h.Set("RateLimit", fmt.Sprintf(`"key";r=%d;t=%d`, q.Remaining, int(math.Ceil(q.Full.Seconds()))))
 	}
@@ -246,7 +246,7 @@ func (s *Server) authenticate(r *http.Request, v *visit) *problem {
 		err = v.who.Need(v.route.scope)
 	}
 	if err == nil && s.opts.Limits != nil {
-		v.quota, err = s.opts.Limits.Request(v.who.KeyID)
+		v.allowance, err = s.opts.Limits.Request(v.who.KeyID)
 	}
 	if err == nil {
 		return nil

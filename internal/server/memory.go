@@ -16,30 +16,30 @@ const (
 	maxParts   = 250_000         // names, values and brackets of a JSON body
 	partCost   = 512             // bytes that are built for each of them
 	byteCost   = 4               // copies of the text
-	smallBody  = 64 << 10        // bytes that are read from the small share
-	smallBuilt = 1 << 20         // bytes that are built from the small share
+	smallBody  = 64 << 10        // bytes that are read from the small pool
+	smallBuilt = 1 << 20         // bytes that are built from the small pool
 	buildIn    = 5 * time.Second // until a request that waits for memory is refused
 )
 
 // memory bounds what the JSON bodies of all requests take at once: while they are
-// read, and when they are decoded. Small bodies have a share of their own, so
+// read, and when they are decoded. Small bodies have a pool of their own, so
 // that large ones cannot keep them out.
-type memory struct{ read, build share }
+type memory struct{ read, build pool }
 
-type share struct {
+type pool struct {
 	small, large         *semaphore.Weighted
 	smallSize, largeSize int64
 }
 
 // newMemory divides total bytes. One body of the largest size fits in any case.
 func newMemory(total, maxBody int64) *memory {
-	return &memory{newShare(total/8, max(total*3/8, 3*maxBody)), newShare(total/8, total*3/8)}
+	return &memory{newPool(total/8, max(total*3/8, 3*maxBody)), newPool(total/8, total*3/8)}
 }
 
-func newShare(small, large int64) share {
+func newPool(small, large int64) pool {
 	small = max(small, smallBuilt)
 	large = max(large, smallBuilt)
-	return share{semaphore.NewWeighted(small), semaphore.NewWeighted(large), small, large}
+	return pool{semaphore.NewWeighted(small), semaphore.NewWeighted(large), small, large}
 }
 
 // claim is the memory that one request has reserved. The zero value has none.

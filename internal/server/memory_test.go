@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 )
 
-// claimed reports how much of the large share of reading is taken.
+// claimed reports how much of the large pool of reading is taken.
 func (m *memory) claimed(n int64) bool {
 	if m.read.large.TryAcquire(m.read.largeSize - n) {
 		m.read.large.Release(m.read.largeSize - n)
@@ -38,7 +38,7 @@ func TestABodyClaimsMemoryAsItComes(t *testing.T) {
 func TestLargeBodiesLeaveRoomForSmallOnes(t *testing.T) {
 	m := newMemory(16<<20, 1<<20)
 	if !m.read.large.TryAcquire(m.read.largeSize) {
-		t.Fatal("the large share is taken")
+		t.Fatal("the large pool is taken")
 	}
 	c := &claim{of: m}
 	var p *problem

@@ -15,7 +15,7 @@ import (
 // Unlike encoding/csv it never holds more than one bounded row, and continues after a broken
 // one.
 type csvRows struct {
-	w          *window
+	w          *buffer
 	opts       Options
 	delim      byte
 	columns    []string
@@ -29,7 +29,7 @@ type csvRows struct {
 	scratch []byte
 }
 
-// cell is the place of one value in the window, counted from the start of its row.
+// cell is the place of one value in the buffer, counted from the start of its row.
 type cell struct {
 	start, end int
 	quoted     bool // has doubled quotes or line ends to clean

@@ -15,7 +15,7 @@ import (
 func (r *Reader) openRows(text io.Reader) error {
 	// A CSV row may need more bytes in the file than its document has, because of quotes; the
 	// document's own size is checked separately.
-	w := newWindow(text, 2*r.opts.MaxItem)
+	w := newBuffer(text, 2*r.opts.MaxItem)
 	for len(w.unread()) < w.limit && len(w.unread()) < sampleSize/4 && w.more() {
 	}
 	sample := w.unread()
@@ -116,7 +116,7 @@ func detectDelimiter(name string, sample []byte) byte {
 
 // evenWidth returns the width of the first rows if they all have the same, else 0.
 func evenWidth(sample []byte, delim byte) int {
-	c := csvRows{w: newWindow(bytes.NewReader(sample), len(sample)+1), delim: delim}
+	c := csvRows{w: newBuffer(bytes.NewReader(sample), len(sample)+1), delim: delim}
 	width := 0
 	for range 10 {
 		n, _, err := c.record()

@@ -12,7 +12,7 @@ import (
 )
 
 // newCSVRows reads the header line and settles delimiter, columns and id column.
-func newCSVRows(w *window, o Options, name string, transcoded bool) (*csvRows, error) {
+func newCSVRows(w *buffer, o Options, name string, transcoded bool) (*csvRows, error) {
 	c := &csvRows{w: w, opts: o, delim: byte(o.Delimiter), transcoded: transcoded}
 	detected := c.declared()
 	if detected == 0 {

@@ -9,7 +9,7 @@ import (
 // lines reads NDJSON: one object per line. Blank lines, CRLF and a missing last line feed are fine.
 type lines struct {
 	docs
-	w    *window
+	w    *buffer
 	skip bool // the line before was too long to hold, and is not read to its end
 }
 
@@ -42,7 +42,7 @@ func (l *lines) next(it *Item) error {
 // elements reads JSON: the elements of one array, or objects that follow each other.
 type elements struct {
 	docs
-	w     *window
+	w     *buffer
 	state place
 	array bool
 }

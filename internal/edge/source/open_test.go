@@ -230,7 +230,7 @@ func TestAnEndlessLineCostsNoMemory(t *testing.T) {
 		}
 		for range r.Items() {
 		}
-		var w *window
+		var w *buffer
 		switch rows := r.rows.(type) {
 		case *lines:
 			w = rows.w
@@ -240,7 +240,7 @@ func TestAnEndlessLineCostsNoMemory(t *testing.T) {
 			w = rows.w
 		}
 		if len(w.buf) > 2*256<<10 {
-			t.Errorf("window after %q = %d bytes, want at most twice the largest item", start, len(w.buf))
+			t.Errorf("buffer after %q = %d bytes, want at most twice the largest item", start, len(w.buf))
 		}
 	}
 }

@@ -119,7 +119,7 @@ func FuzzCSVCells(f *testing.F) {
 		std := stdcsv.NewReader(bytes.NewReader(text))
 		std.FieldsPerRecord = -1
 		want, wantErr := std.ReadAll()
-		c := csvRows{w: newWindow(slowly{bytes.NewReader(text)}, len(text)+1), delim: ','}
+		c := csvRows{w: newBuffer(slowly{bytes.NewReader(text)}, len(text)+1), delim: ','}
 		var got [][]string
 		var gotErr error
 		for {

@@ -30,7 +30,7 @@ func (x crew) sent(how string, refuses float64, configured bool, n int) (calls f
 	if configured { // less than they can send: it is in force
 		r.Rate = model.Rate(0.8 * float64(x.workers) / x.takes.Seconds())
 	}
-	r.Flow, r.Downstream.Refusals, r.Downstream.RetryAfter = how, model.Share(refuses), 1 // it says nothing about the time
+	r.Flow, r.Downstream.Refusals, r.Downstream.RetryAfter = how, model.Percent(refuses), 1 // it says nothing about the time
 	work := onAPI("endless", 10_000_000)
 	work.Batch = 1
 	for _, seed := range seeds(1401, n) {

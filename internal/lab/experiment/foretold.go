@@ -53,10 +53,10 @@ func before(took, p50, p90 float64) told {
 func (t told) lines(what, why string) []Line {
 	near := func(name string, off, holds float64) Line {
 		what := fmt.Sprintf("%s: off by 10 %% at most, %s", name, what)
-		return share(what, math.Abs(off) <= offTenth, nineOf10, math.IsNaN(off)).missed(why, holds)
+		return portion(what, math.Abs(off) <= offTenth, nineOf10, math.IsNaN(off)).missed(why, holds)
 	}
 	best := func(off float64) Line {
-		return share("the same by the system itself with other seeds, "+what, math.Abs(off) <= offTenth, 0, math.IsNaN(off))
+		return portion("the same by the system itself with other seeds, "+what, math.Abs(off) <= offTenth, 0, math.IsNaN(off))
 	}
 	inTime := t.took <= t.p90
 	const short = "the middle of so few systems may be one of the short ones that luck decides"
@@ -65,14 +65,14 @@ func (t told) lines(what, why string) []Line {
 		near("forecast, nothing called yet", t.cold, 80),
 		near("ETA after a tenth of the time", t.tenth, 65), best(t.bestTenth),
 		near("ETA after half of the time", t.half, 50), best(t.bestHalf),
-		share("ended from p50, less 10 %, to p90, "+what, inTime && t.took >= 0.9*t.p50, eightOf, false).missed(why, 65),
-		share("ended by p90, "+what, inTime, eightOf, false).missed(why, 65),
+		portion("ended from p50, less 10 %, to p90, "+what, inTime && t.took >= 0.9*t.p50, eightOf, false).missed(why, 65),
+		portion("ended by p90, "+what, inTime, eightOf, false).missed(why, 65),
 		atMost(20, "p90 above p50, median, "+what, 100*(t.p90/t.p50-1), 25, " %").taken(byMedian).missed(short, 40),
 	}
 }
 
-// share is the line about how many systems, of those that were asked, something is true of, in percent.
-func share(what string, is bool, want float64, unasked bool) Line {
+// portion is the line about how many systems, of those that were asked, something is true of, in percent.
+func portion(what string, is bool, want float64, unasked bool) Line {
 	l := atLeast(20, what, 0, want, " %").taken(byMean)
 	switch {
 	case unasked:

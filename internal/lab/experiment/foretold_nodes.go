@@ -31,7 +31,7 @@ func drawNodes(seed uint64) (model.World, forecast.Work, forecast.Load) {
 		latency := between(rng, 0.02, 1)
 		r := model.Resource{Name: name, Downstream: model.Downstream{
 			Latency: model.Span(latency * 1e9), P99: model.Span(latency * 1e9 * (1.5 + 2*rng.Float64())),
-			Retries: model.Share(0.15 * rng.Float64() * float64(rng.IntN(2))), Rejects: model.Share(0.1 * rng.Float64()),
+			Retries: model.Percent(0.15 * rng.Float64() * float64(rng.IntN(2))), Rejects: model.Percent(0.1 * rng.Float64()),
 		}}
 		speed := 0.0
 		if rng.IntN(3) > 0 {
@@ -47,7 +47,7 @@ func drawNodes(seed uint64) (model.World, forecast.Work, forecast.Load) {
 			skips = 0.9 * rng.Float64()
 		}
 		w.Resources = append(w.Resources, r)
-		x.Steps, x.Batches, x.Skips = append(x.Steps, name), append(x.Batches, batch), append(x.Skips, model.Share(skips))
+		x.Steps, x.Batches, x.Skips = append(x.Steps, name), append(x.Batches, batch), append(x.Skips, model.Percent(skips))
 		work.Steps = append(work.Steps, forecast.Step{Resource: name, Batch: batch, Conditional: skips > 0, Skips: skips})
 		load.Resources = append(load.Resources, forecast.Resource{
 			Name: name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency, Samples: 1000,

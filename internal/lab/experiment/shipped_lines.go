@@ -124,7 +124,7 @@ func slowFloods(p place, seed uint64) []Line {
 func skipping(p place, seed uint64) []Line {
 	w := p.world(seed, api(200, 50*time.Millisecond))
 	b := onAPI("b", 4000)
-	b.Skips = []model.Share{0.9}
+	b.Skips = []model.Percent{0.9}
 	w.BulkActions = []model.BulkAction{b}
 	r := run(w)
 	what := "4,000 items, one in ten called, 200/s"

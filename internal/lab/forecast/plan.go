@@ -396,7 +396,7 @@ func (p *plan) world(worse float64) model.World {
 	for _, s := range p.w.Steps {
 		this.Steps, this.Batches = append(this.Steps, p.key(s.Resource)), append(this.Batches, s.Batch)
 		this.Rates = append(this.Rates, model.Rate(s.Rate))
-		this.Skips, this.LeftOut = append(this.Skips, model.Share(s.Skips)), append(this.LeftOut, model.Share(s.LeftOut))
+		this.Skips, this.LeftOut = append(this.Skips, model.Percent(s.Skips)), append(this.LeftOut, model.Percent(s.LeftOut))
 	}
 	w.BulkActions = []model.BulkAction{this}
 	for _, r := range p.used {
@@ -415,7 +415,7 @@ func (p *plan) world(worse float64) model.World {
 			b.Deadline = model.Span(o.Deadline)
 		}
 		for j := range o.Skips {
-			b.Skips, b.LeftOut = append(b.Skips, model.Share(o.Skips[j])), append(b.LeftOut, model.Share(at(o.LeftOut, j)))
+			b.Skips, b.LeftOut = append(b.Skips, model.Percent(o.Skips[j])), append(b.LeftOut, model.Percent(at(o.LeftOut, j)))
 		}
 		w.BulkActions = append(w.BulkActions, resized(b, p.bounded(o)))
 	}
@@ -480,8 +480,8 @@ func (r *Resource) world(name string, worse float64) model.Resource {
 		BackoffCap: model.Span(r.Backoff.Cap),
 		Workers:    r.Workers,
 		Downstream: model.Downstream{
-			Latency: slow(r.Service), P99: slow(r.P99), Failures: model.Share(min(r.Failures*worse, 1)),
-			Retries: model.Share(min(r.Retries*worse, 1)), Rejects: model.Share(r.Rejects),
+			Latency: slow(r.Service), P99: slow(r.P99), Failures: model.Percent(min(r.Failures*worse, 1)),
+			Retries: model.Percent(min(r.Retries*worse, 1)), Rejects: model.Percent(r.Rejects),
 		},
 	}
 }

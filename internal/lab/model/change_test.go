@@ -16,7 +16,7 @@ func TestOneThingIsChangedAndNothingElse(t *testing.T) {
 		{"push.rate", "unlimited", func(w World) any { return w.Resources[0].Rate }, Rate(0)},
 		{"push.concurrency", "20", func(w World) any { return w.Resources[0].Concurrency }, 20},
 		{"push.latency", "40ms", func(w World) any { return [2]Span{w.Resources[0].Downstream.Latency, w.Resources[0].Downstream.P99} }, [2]Span{40 * ms, 100 * ms}},
-		{"push.failures", "5%", func(w World) any { return w.Resources[0].Downstream.Failures }, Share(0.05)},
+		{"push.failures", "5%", func(w World) any { return w.Resources[0].Downstream.Failures }, Percent(0.05)},
 		{"push.flow", "off", func(w World) any { return w.Resources[0].Flow }, "off"},
 		{"push-news.arrivals", "9/s", func(w World) any { return w.BulkActions[0].Arrivals }, Rate(9)},
 		{"push-news.items", "7", func(w World) any { return w.BulkActions[0].Items }, int64(7)},

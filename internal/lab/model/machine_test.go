@@ -49,7 +49,7 @@ func anyWorld(seed uint64) World {
 			Name: fmt.Sprintf("r%d", i), Rate: Rate([]float64{0, 2.5, 90, 700, 4000}[pick(5)]), Concurrency: []int{0, 1, 7, 30}[pick(4)],
 			Flow: []string{FlowOn, FlowOff, FlowAIMD}[pick(3)], Timeout: Span(5 * time.Second),
 			Downstream: Downstream{
-				Latency: Span(1+pick(300)) * ms, Failures: Share([]float64{0, 0.02, 0.3}[pick(3)]), Rejects: Share([]float64{0, 0.01}[pick(2)]),
+				Latency: Span(1+pick(300)) * ms, Failures: Percent([]float64{0, 0.02, 0.3}[pick(3)]), Rejects: Percent([]float64{0, 0.01}[pick(2)]),
 				Capacity: Rate([]float64{0, 0, 60, 1000}[pick(4)]), Overload: []string{Refuse, Slow}[pick(2)],
 			},
 		}

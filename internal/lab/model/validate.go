@@ -134,7 +134,7 @@ func (c *checker) day(field string, s Span) {
 	c.must(s >= 0 && s <= longest, field, spanText(s)+" is not between 0s and 24h", "the maximum is 24h")
 }
 
-func (c *checker) share(field string, s Share) {
+func (c *checker) share(field string, s Percent) {
 	c.must(s >= 0 && s <= 1, field, fmt.Sprintf("%v is not between 0%% and 100%%", float64(s)), "write it as in 5%")
 }
 
@@ -189,8 +189,8 @@ func perStep[T any](c *checker, field string, b *BulkAction, list []T, each func
 
 // begun checks which items pass steps without a call, and which have begun.
 func (c *checker) begun(field string, b *BulkAction) {
-	perStep(c, field+".skips", b, b.Skips, func(field string, _ int, s Share) { c.share(field, s) })
-	perStep(c, field+".left_out", b, b.LeftOut, func(field string, step int, s Share) {
+	perStep(c, field+".skips", b, b.Skips, func(field string, _ int, s Percent) { c.share(field, s) })
+	perStep(c, field+".left_out", b, b.LeftOut, func(field string, step int, s Percent) {
 		c.share(field, s)
 		c.must(s+at(b.Skips, step) <= 1, field, "exceeds 100% together with skips", "lower one of them")
 	})

@@ -73,12 +73,12 @@ func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 		{new(Rate), "unlimited", Rate(0)},
 		{new(Rate), "450", "rate \"450\": missing unit; write 450/s or 450/m"},
 		{new(Rate), "much/s", "want a number above 0"},
-		{new(Share), "60%", Share(0.6)},
-		{new(Share), "0", Share(0)},
-		{new(Share), "0.6", "0.6 has no unit; write 0.6%"},
-		{new(Share), "half", "is not a share; write it as in 5%"},
-		{new(Share), "120%", "not between 0% and 100%"},
-		{new(Share), "NaN%", "not between 0% and 100%"},
+		{new(Percent), "60%", Percent(0.6)},
+		{new(Percent), "0", Percent(0)},
+		{new(Percent), "0.6", "0.6 has no unit; write 0.6%"},
+		{new(Percent), "half", "is not a percentage; write it as in 5%"},
+		{new(Percent), "120%", "not between 0% and 100%"},
+		{new(Percent), "NaN%", "not between 0% and 100%"},
 	} {
 		err := tt.to.UnmarshalText([]byte(tt.text))
 		if say, bad := tt.want.(string); bad {

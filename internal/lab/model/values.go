@@ -51,28 +51,28 @@ func (r *Rate) UnmarshalText(text []byte) error {
 // MarshalText writes it.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(weir.Rate(r).String()), nil }
 
-// Share is a part of a whole, from 0 to 1, written as in 60% or 0.1%.
-type Share float64
+// Percent is a part of a whole, from 0 to 1, written as in 60% or 0.1%.
+type Percent float64
 
 // UnmarshalText reads it.
-func (s *Share) UnmarshalText(text []byte) error {
+func (s *Percent) UnmarshalText(text []byte) error {
 	t := string(text)
 	number, found := strings.CutSuffix(t, "%")
 	p, err := strconv.ParseFloat(number, 64)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is not a share; write it as in 5%%", t)
+		return fmt.Errorf("%q is not a percentage; write it as in 5%%", t)
 	case !found && p != 0:
 		return fmt.Errorf("%s has no unit; write %s%%", t, t)
 	case !(p >= 0 && p <= 100): // written so that NaN fails, too
 		return fmt.Errorf("%s is not between 0%% and 100%%", t)
 	}
-	*s = Share(p / 100)
+	*s = Percent(p / 100)
 	return nil
 }
 
 // MarshalText writes it.
-func (s Share) MarshalText() ([]byte, error) {
+func (s Percent) MarshalText() ([]byte, error) {
 	return []byte(strconv.FormatFloat(float64(s)*100, 'g', 6, 64) + "%"), nil
 }
 

@@ -83,11 +83,11 @@ type Downstream struct {
 	// Failures is the share of calls that fail and are tried again, Retries the share
 	// of items of the others that are tried again, and Rejects the share of items that
 	// fail for good.
-	Failures Share `yaml:"failures,omitempty" json:"failures,omitempty"`
-	Retries  Share `yaml:"retries,omitempty"  json:"retries,omitempty"`
-	Rejects  Share `yaml:"rejects,omitempty"  json:"rejects,omitempty"`
+	Failures Percent `yaml:"failures,omitempty" json:"failures,omitempty"`
+	Retries  Percent `yaml:"retries,omitempty"  json:"retries,omitempty"`
+	Rejects  Percent `yaml:"rejects,omitempty"  json:"rejects,omitempty"`
 	// Refusals is the share of calls that it refuses whatever the load. It is for experiments.
-	Refusals Share `yaml:"-" json:"-"`
+	Refusals Percent `yaml:"-" json:"-"`
 	// Capacity is how many items per second it truly takes. Default: any number.
 	Capacity Rate `yaml:"capacity,omitempty" json:"capacity,omitempty"`
 	// Overload says what happens beyond the capacity: refuse (as with 429) or slow. Default refuse.
@@ -101,12 +101,12 @@ type Downstream struct {
 
 // Incident is a time in which the downstream behaves differently. What is left out stays as it was.
 type Incident struct {
-	From     Span  `yaml:"from,omitempty"     json:"from,omitempty"`
-	For      Span  `yaml:"for"                json:"for"`
-	Latency  Span  `yaml:"latency,omitempty"  json:"latency,omitempty"`
-	P99      Span  `yaml:"p99,omitempty"      json:"p99,omitempty"`
-	Failures Share `yaml:"failures,omitempty" json:"failures,omitempty"`
-	Capacity Rate  `yaml:"capacity,omitempty" json:"capacity,omitempty"`
+	From     Span    `yaml:"from,omitempty"     json:"from,omitempty"`
+	For      Span    `yaml:"for"                json:"for"`
+	Latency  Span    `yaml:"latency,omitempty"  json:"latency,omitempty"`
+	P99      Span    `yaml:"p99,omitempty"      json:"p99,omitempty"`
+	Failures Percent `yaml:"failures,omitempty" json:"failures,omitempty"`
+	Capacity Rate    `yaml:"capacity,omitempty" json:"capacity,omitempty"`
 }
 
 // Tenant gives a tenant a weight. One that is not listed has 1.
@@ -150,8 +150,8 @@ type BulkAction struct {
 	Steps []string `yaml:"steps" json:"steps"`
 	// Skips are the shares of items that pass each step without a call, and LeftOut
 	// those that end there without one, as a condition has it. Default: none anywhere.
-	Skips   []Share `yaml:"skips,omitempty"    json:"skips,omitempty"`
-	LeftOut []Share `yaml:"left_out,omitempty" json:"left_out,omitempty"`
+	Skips   []Percent `yaml:"skips,omitempty"    json:"skips,omitempty"`
+	LeftOut []Percent `yaml:"left_out,omitempty" json:"left_out,omitempty"`
 	// Standing is how many of the items have come to each step before the beginning
 	// and are ready there, and Flying how many are being called. What is in
 	// neither, nor in Waiting, has not begun.

@@ -47,26 +47,26 @@ type user struct {
 	uploads  int
 }
 
-// NewLimits returns limits with full quotas.
+// NewLimits returns limits with full allowances.
 func NewLimits(o LimitOptions) *Limits {
 	return &Limits{opts: o.withDefaults(), users: map[string]*user{}, sweep: sweepAt}
 }
 
-// Quota is what a key has left, for the headers of a response.
-type Quota struct {
+// Allowance is what a key has left, for the headers of a response.
+type Allowance struct {
 	Limit     int           // requests a second
 	Remaining int           // allowed now
 	Full      time.Duration // until the full burst is available again
 }
 
 // Request counts a request of a key, or returns a *[LimitError].
-func (l *Limits) Request(keyID string) (Quota, error) {
+func (l *Limits) Request(keyID string) (Allowance, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, u := time.Now(), l.user(keyID)
 	granted := u.requests.AllowN(now, 1)
 	left := u.requests.TokensAt(now)
-	q := Quota{
+	q := Allowance{
 		Limit: l.opts.Rate, Remaining: max(0, int(left)),
 		Full: time.Duration((float64(l.opts.Burst) - left) / float64(l.opts.Rate) * float64(time.Second)),
 	}
@@ -109,7 +109,7 @@ func (l *Limits) user(keyID string) *user {
 	return u
 }
 
-// dropResting drops keys with full quotas. The next sweep comes after as many new keys as are left
+// dropResting drops keys with full allowances. The next sweep comes after as many new keys as are left
 // now, so it costs little per key.
 func (l *Limits) dropResting(now time.Time) {
 	for id, u := range l.users {

@@ -113,7 +113,7 @@ func New(o Options) (*Notifier, error) {
 	n.sender = newSender(&o, n.Endpoints, n.events)
 	n.runner = due.New(due.Options[pending]{
 		Find: n.scan, Work: n.attempt, Every: o.ScanEvery, Share: scanShare,
-		AtOnce: o.AtOnce, PerLane: perEndpoint, PerGroup: o.PerHost, DrainFor: drainFor, Name: "deliveries", Logger: o.Logger,
+		AtOnce: o.AtOnce, PerTarget: perEndpoint, PerHost: o.PerHost, DrainFor: drainFor, Name: "deliveries", Logger: o.Logger,
 	})
 	for _, t := range o.Topics {
 		if err := n.sender.addTopic(t); err != nil {

@@ -40,7 +40,7 @@ func jobOf(d Delivery, host string) job { return noticeOf(d, host).job(pendingNa
 
 // job returns the job of a pending notice.
 func (v notice) job(name string) job {
-	return job{ID: name, At: v.Due, Lane: v.Tenant + "\x00" + v.Endpoint + "\x00" + v.Host, Group: v.Host,
+	return job{ID: name, At: v.Due, Target: v.Tenant + "\x00" + v.Endpoint + "\x00" + v.Host, Host: v.Host,
 		Of: pending{v.Delivery, v.Round, v.Host}}
 }
 

@@ -33,9 +33,9 @@ var ErrStopped = errors.New("told to stop")
 type Job[T any] struct {
 	ID string
 	At time.Time
-	// Lane and Group bound how many run at once; see [Options].
-	Lane, Group string
-	Of          T
+	// Target and Host bound how many run at once; see [Options].
+	Target, Host string
+	Of           T
 
 	failures int // in a row
 }
@@ -67,9 +67,9 @@ type Options[T any] struct {
 	// as long as the call took, to spare the store.
 	Every time.Duration
 	Share int
-	// AtOnce bounds the jobs under way, PerLane those of a lane, PerGroup those of a group. Default: no
+	// AtOnce bounds the jobs under way, PerTarget those of a target, PerHost those of a host. Default: no
 	// bound.
-	AtOnce, PerLane, PerGroup int
+	AtOnce, PerTarget, PerHost int
 	// DrainFor is how long jobs may go on after Run was told to stop. Default: not at all.
 	DrainFor time.Duration
 	// Now is the clock of the jobs. Default time.Now.
@@ -102,7 +102,7 @@ func New[T any](o Options[T]) *Runner[T] {
 	}
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Runner[T]{
-		opts: o, queue: newQueue[T](o.AtOnce, o.PerLane, o.PerGroup),
+		opts: o, queue: newQueue[T](o.AtOnce, o.PerTarget, o.PerHost),
 		moved: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/weirhq/weir/internal/core/heap"
 )
 
-// maxPerLane bounds the jobs of a bounded lane in memory. The others wait in the store, so that a
-// lane whose jobs hang does not crowd out the others.
-const maxPerLane = 256
+// maxPerTarget bounds the jobs of a bounded target in memory. The others wait in the store, so that a
+// target whose jobs hang does not crowd out the others.
+const maxPerTarget = 256
 
-// queue returns the next job: the one due for longest whose lane and group have free places. It has
+// queue returns the next job: the one due for longest whose target and host have free places. It has
 // no clock and no lock.
 type queue[T any] struct {
-	atOnce, perLane, perGroup int // 0: no bound
-	busy                      int
-	due                       heap.Heap[Job[T]] // an entry counts if its job still has this time
-	lanes, groups             map[string]*places[T]
-	known                     map[string]*known // queued or under way
+	atOnce, perTarget, perHost int // 0: no bound
+	busy                       int
+	due                        heap.Heap[Job[T]] // an entry counts if its job still has this time
+	targets, hosts             map[string]*places[T]
+	known                      map[string]*known // queued or under way
 }
 
 // known is what the queue knows of a job.
@@ -28,20 +28,20 @@ type known struct {
 	busy   bool
 }
 
-// places counts the jobs of a lane or of a group.
+// places counts the jobs of a target or of a host.
 type places[T any] struct {
 	jobs   int               // all of them
 	busy   int               // under way
 	parked heap.Heap[Job[T]] // were due while all places were taken
 }
 
-func newQueue[T any](atOnce, perLane, perGroup int) *queue[T] {
-	return &queue[T]{atOnce: atOnce, perLane: perLane, perGroup: perGroup,
-		lanes: map[string]*places[T]{}, groups: map[string]*places[T]{}, known: map[string]*known{}}
+func newQueue[T any](atOnce, perTarget, perHost int) *queue[T] {
+	return &queue[T]{atOnce: atOnce, perTarget: perTarget, perHost: perHost,
+		targets: map[string]*places[T]{}, hosts: map[string]*places[T]{}, known: map[string]*known{}}
 }
 
 // add adds a job, or moves a known one to another time. A job that is under way, parked or held stays
-// as it is, and one whose lane is full is left in the store.
+// as it is, and one whose target is full is left in the store.
 func (q *queue[T]) add(j Job[T], hold bool) bool {
 	if k := q.known[j.ID]; k != nil {
 		if k.busy || k.parked || k.fixed || k.at.Equal(j.At) {
@@ -51,12 +51,12 @@ func (q *queue[T]) add(j Job[T], hold bool) bool {
 		q.due.Push(j)
 		return true
 	}
-	l := placesOf(q.lanes, j.Lane)
-	if q.perLane > 0 && l.jobs >= maxPerLane {
+	l := placesOf(q.targets, j.Target)
+	if q.perTarget > 0 && l.jobs >= maxPerTarget {
 		return false
 	}
 	l.jobs++
-	placesOf(q.groups, j.Group).jobs++
+	placesOf(q.hosts, j.Host).jobs++
 	q.known[j.ID] = &known{at: j.At, fixed: hold}
 	q.due.Push(j)
 	return true
@@ -77,14 +77,14 @@ func (q *queue[T]) next(now time.Time) (Job[T], bool) {
 		if k == nil || k.busy || k.parked || !k.at.Equal(j.At) {
 			continue // it was moved
 		}
-		l, g := q.lanes[j.Lane], q.groups[j.Group]
+		l, g := q.targets[j.Target], q.hosts[j.Host]
 		switch {
-		case taken(l, q.perLane):
+		case taken(l, q.perTarget):
 			q.park(l, j)
-			if !taken(g, q.perGroup) { // a place that j was unparked for is free for the next job
+			if !taken(g, q.perHost) { // a place that j was unparked for is free for the next job
 				q.unpark(g)
 			}
-		case taken(g, q.perGroup):
+		case taken(g, q.perHost):
 			q.park(g, j)
 		default:
 			k.busy = true
@@ -119,8 +119,8 @@ func (q *queue[T]) unpark(p *places[T]) {
 func (q *queue[T]) done(j Job[T]) {
 	delete(q.known, j.ID)
 	q.busy--
-	q.leave(q.lanes, j.Lane)
-	q.leave(q.groups, j.Group)
+	q.leave(q.targets, j.Target)
+	q.leave(q.hosts, j.Host)
 }
 
 // leave frees one place, and lets the first job that waits for it try again.

@@ -14,12 +14,12 @@ var noon = time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
 
 type job = Job[struct{}]
 
-// at is a job of a tenant at a host. A lane is both.
+// at is a job of a tenant at a host. A target is both.
 func at(id, tenant, host string, due time.Time) job {
-	return job{ID: id, At: due, Lane: tenant + "@" + host, Group: host}
+	return job{ID: id, At: due, Target: tenant + "@" + host, Host: host}
 }
 
-// Whatever is added, moved and ends in whatever order: no lane and no group has more under way
+// Whatever is added, moved and ends in whatever order: no target and no host has more under way
 // than it may, no job is lost or given twice, none is given early, and none waits
 // while it could go.
 func TestQueueKeepsItsPromises(t *testing.T) {
@@ -35,7 +35,7 @@ func TestQueueKeepsItsPromises(t *testing.T) {
 			return n
 		}
 		free := func(j job) bool {
-			return len(running) < 5 && busy(func(o job) bool { return o.Lane == j.Lane }) < 2 && busy(func(o job) bool { return o.Group == j.Group }) < 3
+			return len(running) < 5 && busy(func(o job) bool { return o.Target == j.Target }) < 2 && busy(func(o job) bool { return o.Host == j.Host }) < 3
 		}
 		due := func(t *rapid.T) time.Time {
 			return now.Add(time.Duration(rapid.IntRange(-5, 20).Draw(t, "due")) * time.Second)
@@ -127,21 +127,21 @@ func TestAHeldJobIsNotMoved(t *testing.T) {
 
 func TestALaneWithManyJobsCrowdsNoOtherOut(t *testing.T) {
 	q := newQueue[struct{}](0, 2, 16)
-	for i := range 10 * maxPerLane {
+	for i := range 10 * maxPerTarget {
 		q.add(at(fmt.Sprint("slow", i), "a", "h", noon), false)
 	}
 	if !q.add(at("other", "b", "h", noon.Add(time.Second)), false) {
 		t.Fatal("a job of another tenant at the same host was not taken")
 	}
-	if len(q.known) != maxPerLane+1 {
-		t.Errorf("holds %d jobs, want %d", len(q.known), maxPerLane+1)
+	if len(q.known) != maxPerTarget+1 {
+		t.Errorf("holds %d jobs, want %d", len(q.known), maxPerTarget+1)
 	}
-	var lanes []string
+	var targets []string
 	for j, ok := q.next(noon.Add(time.Minute)); ok; j, ok = q.next(noon.Add(time.Minute)) {
-		lanes = append(lanes, j.Lane)
+		targets = append(targets, j.Target)
 	}
-	if fmt.Sprint(lanes) != "[a@h a@h b@h]" {
-		t.Errorf("under way are those of %v, want two of a and the one of b", lanes)
+	if fmt.Sprint(targets) != "[a@h a@h b@h]" {
+		t.Errorf("under way are those of %v, want two of a and the one of b", targets)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestAnEmptyQueueHoldsNothing(t *testing.T) {
 		}
 		q.done(j)
 	}
-	if _, later := q.wakeAt(); later || len(q.lanes)+len(q.groups)+len(q.known)+q.busy > 0 {
-		t.Errorf("left are %d lanes and %d jobs", len(q.lanes), len(q.known))
+	if _, later := q.wakeAt(); later || len(q.targets)+len(q.hosts)+len(q.known)+q.busy > 0 {
+		t.Errorf("left are %d targets and %d jobs", len(q.targets), len(q.known))
 	}
 }

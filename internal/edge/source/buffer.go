@@ -6,12 +6,12 @@ import (
 	"io"
 )
 
-// errTooLong means that a line, or an element, is longer than the window may grow.
-var errTooLong = errors.New("longer than the window")
+// errTooLong means that a line, or an element, is longer than the buffer may grow.
+var errTooLong = errors.New("longer than the buffer")
 
-// window is the part of the input that is held in memory: a buffer that slides over the stream
+// buffer is the part of the input that is held in memory, which slides over the stream
 // and grows up to limit. Slices of it stay valid until the next call that reads.
-type window struct {
+type buffer struct {
 	r          io.Reader
 	buf        []byte
 	start, end int // unread bytes are buf[start:end]
@@ -21,17 +21,17 @@ type window struct {
 	err        error
 }
 
-const firstWindow = 64 << 10
+const firstBuffer = 64 << 10
 
-func newWindow(r io.Reader, limit int) *window {
-	return &window{r: r, buf: make([]byte, min(firstWindow, limit)), limit: limit, line: 1}
+func newBuffer(r io.Reader, limit int) *buffer {
+	return &buffer{r: r, buf: make([]byte, min(firstBuffer, limit)), limit: limit, line: 1}
 }
 
-func (w *window) unread() []byte { return w.buf[w.start:w.end] }
+func (w *buffer) unread() []byte { return w.buf[w.start:w.end] }
 
 // more reads once. It returns false if nothing was added: at the end, after an error (both in
 // w.err), or if limit bytes are held already.
-func (w *window) more() bool {
+func (w *buffer) more() bool {
 	if w.err != nil || w.end-w.start >= w.limit {
 		return false
 	}
@@ -45,7 +45,7 @@ func (w *window) more() bool {
 	return w.read()
 }
 
-func (w *window) read() bool {
+func (w *buffer) read() bool {
 	for range 100 {
 		n, err := w.r.Read(w.buf[w.end:])
 		w.end += n
@@ -63,7 +63,7 @@ func (w *window) read() bool {
 
 // nextLine finds the line that starts at the first unread byte, at least from bytes long, without its line
 // feed, and its length with it. Nothing is consumed. The last line needs no line feed.
-func (w *window) nextLine(from int) (line []byte, n int, err error) {
+func (w *buffer) nextLine(from int) (line []byte, n int, err error) {
 	for scanned := from; ; {
 		b := w.unread()
 		if i := bytes.IndexByte(b[scanned:], '\n'); i >= 0 {
@@ -86,14 +86,14 @@ func (w *window) nextLine(from int) (line []byte, n int, err error) {
 }
 
 // dropLine consumes n bytes that end one line.
-func (w *window) dropLine(n int) {
+func (w *buffer) dropLine(n int) {
 	w.start += n
 	w.line++
 	w.col = 0
 }
 
 // drop consumes n bytes of any kind and keeps count of lines and columns.
-func (w *window) drop(n int) {
+func (w *buffer) drop(n int) {
 	b := w.buf[w.start : w.start+n]
 	w.start += n
 	lines := bytes.Count(b, []byte{'\n'})
@@ -106,7 +106,7 @@ func (w *window) drop(n int) {
 }
 
 // skipLine consumes a line of any length without holding it.
-func (w *window) skipLine() error {
+func (w *buffer) skipLine() error {
 	for {
 		b := w.unread()
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {
