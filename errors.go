@@ -15,7 +15,7 @@ var (
 	ErrConflict = errors.New("idempotency key was used with another request")
 	// ErrEnded means that the bulk action has ended and can no longer be changed.
 	ErrEnded = errors.New("bulk action has ended")
-	// ErrRunning means that the bulk action has not ended, and has to for this.
+	// ErrRunning means that the bulk action must have ended first.
 	ErrRunning = errors.New("bulk action has not ended")
 	// ErrExpired means that the bulk action ended long ago and was removed; see [ExpiredError].
 	ErrExpired = errors.New("bulk action was removed")
@@ -92,7 +92,7 @@ type ExpiredError struct {
 
 // Error names both dates.
 func (e *ExpiredError) Error() string {
-	return fmt.Sprintf("bulk action %s ended on %s and was removed on %s, when the time it is kept was over",
+	return fmt.Sprintf("bulk action %s ended on %s and was removed on %s, at the end of its retention",
 		e.ID, e.Ended.Format(time.DateOnly), e.Removed.Format(time.DateOnly))
 }
 

@@ -34,7 +34,8 @@ func (e *LossError) Error() string {
 		what = fmt.Sprintf("commit %d, in whose place there is another,", e.Acked)
 	}
 	return fmt.Sprintf("partition %d: the store was set back: %s were acknowledged and are gone, and no node can put them back. "+
-		"Restore the store from a copy that has them, or start a node with AcceptLoss (weir serve --accept-loss) to go on with what is left", e.Partition, what)
+		"Restore the store from a copy that has them, or start a node with AcceptLoss (weir serve --accept-loss) to go on "+
+		"with what is left", e.Partition, what)
 }
 
 // Unwrap returns Err.

@@ -29,8 +29,9 @@ func (s BulkState) String() string { return word(bulkNames[:], s, "BulkState") }
 
 // bulkMoves lists every legal move of a bulk action.
 var bulkMoves = [...][]BulkState{
-	BulkRunning:    {BulkPaused, BulkStopped, BulkAwaiting, BulkCancelling, BulkCompleted, BulkCancelled},
-	BulkPaused:     {BulkRunning, BulkStopped, BulkCancelling, BulkCompleted, BulkCancelled}, // completed: its last running task ended it
+	BulkRunning: {BulkPaused, BulkStopped, BulkAwaiting, BulkCancelling, BulkCompleted, BulkCancelled},
+	// completed: its last running task ended it
+	BulkPaused:     {BulkRunning, BulkStopped, BulkCancelling, BulkCompleted, BulkCancelled},
 	BulkStopped:    {BulkRunning, BulkCancelling, BulkCompleted, BulkCancelled},
 	BulkCancelling: {BulkCompleted, BulkCancelled}, // completed: by its deadline, or nothing was left to cancel
 	BulkCompleted:  nil,

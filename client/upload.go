@@ -145,7 +145,8 @@ func (c *Client) sendPiece(ctx context.Context, u *Upload, file io.ReadSeeker, a
 func offset(c *Client, resp *http.Response) (int64, error) {
 	n, err := strconv.ParseInt(resp.Header.Get("Upload-Offset"), 10, 64)
 	if err != nil {
-		return 0, &UnreachableError{c.base.Redacted(), resp.StatusCode, errors.New("the answer does not say how much of the upload has arrived")}
+		return 0, &UnreachableError{c.base.Redacted(), resp.StatusCode,
+			errors.New("the answer does not say how much of the upload has arrived")}
 	}
 	return n, nil
 }

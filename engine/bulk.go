@@ -33,7 +33,7 @@ func (b *BulkAction) ID() weir.BulkID { return b.of.ID() }
 // Items returns how many items were accepted.
 func (b *BulkAction) Items() int64 { return b.of.Items() }
 
-// Duplicates returns how many items were left out because their id came before.
+// Duplicates returns how many items were left out because their id is a duplicate.
 func (b *BulkAction) Duplicates() int64 { return b.of.Duplicates() }
 
 // Info describes what a bulk action was asked to be, with the changes since.

@@ -74,7 +74,8 @@ type Store interface {
 type Blocks interface {
 	// PutBlocks writes blocks first, first+1, ... of a bulk action.
 	//
-	//  - Ordered: once an Append to the same partition that came after PutBlocks returned nil, the blocks are as durable as that message.
+	// - Ordered: once an Append to the same partition that came after PutBlocks returned nil, the blocks are as
+	// durable as that message.
 	//  - Repeatable: writing a block again with the same bytes changes nothing.
 	//  - Copied: the store keeps no reference to the slices.
 	PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error

@@ -80,13 +80,15 @@ func show(ctx context.Context, redis string, items int, out io.Writer) error {
 }
 
 // work submits a large and a small bulk action, kills a node, and waits for both.
-func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string], items int, second *os.Process, out io.Writer) error {
+func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string], items int, second *os.Process,
+	out io.Writer) error {
 	began := time.Now()
 	large, err := engine.Submit(ctx, eng, send, users(items), weir.Spec{Name: "newsletter", Tenant: "large"})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "submitted %d items of a large tenant as %s in %v\n", items, large.ID(), time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(out, "submitted %d items of a large tenant as %s in %v\n", items, large.ID(),
+		time.Since(began).Round(time.Millisecond))
 	time.Sleep(3 * time.Second) // let it run at full speed
 
 	began = time.Now()
@@ -97,7 +99,8 @@ func work(ctx context.Context, eng *engine.Engine, send weir.Action[User, string
 	if _, err := small.Wait(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "300 items of a small tenant were done after %v, beside the large one\n", time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(out, "300 items of a small tenant were done after %v, beside the large one\n",
+		time.Since(began).Round(time.Millisecond))
 
 	if err := second.Kill(); err != nil {
 		return err

@@ -34,15 +34,16 @@ var award = weir.Action[user, reward]{
 	},
 }
 
-var notify = weir.Action[message, struct{}]{Name: "notify", Handle: func(_ context.Context, b *weir.Batch[message, struct{}]) error {
-	for i, m := range b.Items() {
-		if m.Value.To == "" {
-			b.Fail(i, "no_address", errors.New("user has no email"))
+var notify = weir.Action[message, struct{}]{Name: "notify",
+	Handle: func(_ context.Context, b *weir.Batch[message, struct{}]) error {
+		for i, m := range b.Items() {
+			if m.Value.To == "" {
+				b.Fail(i, "no_address", errors.New("user has no email"))
+			}
 		}
-	}
-	b.DoneRest()
-	return nil
-}}
+		b.DoneRest()
+		return nil
+	}}
 
 var rewards = weir.Then(weir.Start(award), notify, func(u weir.Item[user], r reward) message {
 	return message{To: u.Value.Email, Text: "You got reward " + r.RewardID}

@@ -58,7 +58,8 @@ func (c *counts) ready(reg *prometheus.Registry, problem func() string) {
 		return
 	}
 	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "weir_store_ready", Help: "1 while the store accepts new work with the configured durability, otherwise 0; /readyz says why.",
+		Name: "weir_store_ready", Help: "1 while the store accepts new work with the configured durability, otherwise 0; " +
+			"/readyz says why.",
 	}, func() float64 {
 		if problem() == "" {
 			return 1

@@ -88,8 +88,9 @@ type Prepared struct {
 func Prepare(ctx context.Context, o Options) (*Prepared, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	base, err := service.Prepare(ctx, service.Options{
-		Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections, MaxItems: o.MaxItems,
-		Runs: o.Runs, Logger: o.Logger,
+		Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections,
+		MaxItems: o.MaxItems,
+		Runs:     o.Runs, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -252,7 +253,8 @@ func (n *Node) prune(ctx context.Context) {
 		case now := <-tick.C:
 			_, err := n.webhooks.Prune(ctx, now.Add(-keepDeliveries))
 			_, other := n.audit.Prune(ctx, now.Add(-keepAudit), 0)
-			if err := errors.Join(err, other, n.server.Forget(ctx, now.Add(-keepAnswers)), n.service.Sweep(ctx)); err != nil && ctx.Err() == nil {
+			if err := errors.Join(err, other, n.server.Forget(ctx, now.Add(-keepAnswers)), n.service.Sweep(ctx)); err != nil &&
+				ctx.Err() == nil {
 				n.log.LogAttrs(ctx, slog.LevelWarn, "what happened long ago was not removed, will be tried again", slog.Any("error", err))
 			}
 		}

@@ -87,7 +87,8 @@ func (o *Operator) SetScaling(ctx context.Context, change func(*weir.Scaling)) e
 // Pin sets the number of workers of a lane by hand, for a time and with a reason.
 func (o *Operator) Pin(ctx context.Context, lane weir.LaneID, workers int, d time.Duration, why string) error {
 	if workers < 0 || d <= 0 || why == "" {
-		return fmt.Errorf("pin %v: %d workers for %v because of %q: want at least 0 workers, a time above 0 and a reason", lane, workers, d, why)
+		return fmt.Errorf("pin %v: %d workers for %v because of %q: want at least 0 workers, a time above 0 and a reason",
+			lane, workers, d, why)
 	}
 	return o.SetScaling(ctx, func(s *weir.Scaling) {
 		if s.Pins == nil {

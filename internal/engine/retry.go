@@ -54,7 +54,8 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 		return nil, err
 	}
 	if !r.Bulk().Status.State.Final() && r.Bulk().Status.State != weir.BulkStopped {
-		return nil, fmt.Errorf("retry %s: %w: it is %v; wait for its end or cancel it first", b.ID(), weir.ErrRunning, r.Bulk().Status.State)
+		return nil, fmt.Errorf("retry %s: %w: it is %v; wait for its end or cancel it first", b.ID(), weir.ErrRunning,
+			r.Bulk().Status.State)
 	}
 	var made []*BulkAction
 	var before []*readback.Bulk

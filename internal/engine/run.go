@@ -231,7 +231,8 @@ var ours = []string{execute.CodePanic, execute.CodeHandlerBug, execute.CodeTooLa
 // failureOf says what the failure of a whole task means for its items.
 func failureOf(err error) *partition.Failure {
 	code := execute.Code(err)
-	f := &partition.Failure{Code: code, Message: err.Error(), Ours: slices.Contains(ours, code), BadAnswer: code == execute.CodeBadAnswer}
+	f := &partition.Failure{Code: code, Message: err.Error(), Ours: slices.Contains(ours, code),
+		BadAnswer: code == execute.CodeBadAnswer}
 	if refused, ok := weir.AsRefused(err); ok {
 		f.Refused, f.OfTenant, f.After = true, refused.OfTenant, refused.After
 	}

@@ -93,7 +93,8 @@ func checkLimits(c *partition.Created, key string, bad *weir.InputError) {
 		}
 	}
 	if c.Tier > weir.TierLow {
-		bad.Add("out_of_range", "tier", fmt.Sprintf("%d is not a tier", c.Tier), "use one of weir.TierCritical, TierHigh, TierDefault, TierLow")
+		bad.Add("out_of_range", "tier", fmt.Sprintf("%d is not a tier", c.Tier),
+			"use one of weir.TierCritical, TierHigh, TierDefault, TierLow")
 	}
 	if c.Priority < -100 || c.Priority > 100 {
 		bad.Add("out_of_range", "priority", fmt.Sprintf("%d is not between -100 and 100", c.Priority), "leave it 0")

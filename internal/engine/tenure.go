@@ -30,7 +30,8 @@ func (p *part) own(ctx context.Context) error {
 	}
 	e.parts.running[p.no].Store(p)
 	p.Serve()
-	e.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "partition taken", slog.Int("partition", p.no), slog.Int64("pending", p.Pending.Load()))
+	e.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "partition taken", slog.Int("partition", p.no),
+		slog.Int64("pending", p.Pending.Load()))
 	p.logDeath(ctx)
 	beside, cancel := context.WithCancel(stop)
 	over := make(chan struct{})
@@ -69,7 +70,8 @@ func (p *part) own(ctx context.Context) error {
 // logDeath says what follows from the death of the owner before.
 func (p *part) logDeath(ctx context.Context) {
 	if n := p.machine.Suspects(); p.machine.Crashed() && n > 0 {
-		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "process of the former owner ended while marked items ran; they run again one task at a time",
+		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "process of the former owner ended while marked items ran; they "+
+			"run again one task at a time",
 			slog.Int("partition", p.no), slog.Int("items", n))
 	}
 	for _, g := range p.machine.Guilty() {
@@ -92,7 +94,8 @@ func (p *part) loadAgain(ctx context.Context) error {
 		case own.Permanent(err) || !p.engine.shared():
 			return fmt.Errorf("load partition %d: %w", p.no, err)
 		}
-		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "partition not loaded, will ask again", slog.Int("partition", p.no), slog.Any("error", err))
+		p.engine.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "partition not loaded, will ask again",
+			slog.Int("partition", p.no), slog.Any("error", err))
 		sleep(ctx, retryEvery)
 		if err := p.Extend(ctx); errors.Is(err, store.ErrFenced) {
 			return fmt.Errorf("partition %d: %w", p.no, err)
@@ -167,7 +170,8 @@ func (p *part) drain(ctx context.Context, over <-chan struct{}) {
 	select {
 	case <-over:
 	case <-late.C:
-		p.mail.put(input{err: fmt.Errorf("partition %d: the store did not answer in time; what it did not take is run again after the next start", p.no)})
+		p.mail.put(input{err: fmt.Errorf("partition %d: the store did not answer in time; what it did not take is run again "+
+			"after the next start", p.no)})
 	}
 }
 

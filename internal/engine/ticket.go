@@ -141,7 +141,8 @@ func checkStart(c *partition.Created, at time.Time, hold bool, now time.Time, ba
 			"choose a later time, or leave it out to start at once")
 	}
 	if at.After(now.AddDate(10, 0, 0)) {
-		bad.Add("bad_time", "start_at", fmt.Sprintf("%v is more than ten years ahead", at.UTC().Format(time.RFC3339)), "choose an earlier time")
+		bad.Add("bad_time", "start_at", fmt.Sprintf("%v is more than ten years ahead", at.UTC().Format(time.RFC3339)),
+			"choose an earlier time")
 	}
 	if c.StartAt = at.UnixNano(); c.Deadline != 0 && c.Deadline <= c.StartAt {
 		bad.Add("out_of_range", "deadline", "is not after start_at", "choose a later deadline")

@@ -27,12 +27,14 @@ func (s *Server) appendRoutes() {
 	items.DefaultStatus, items.change, items.stream = http.StatusAccepted, true, true
 	items.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/x-ndjson": text, "text/csv": text,
-		"application/json": {Schema: &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
+		"application/json": {Schema: &huma.Schema{Type: huma.TypeArray,
+			Items: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
 	}}
 	add(s, items, s.appendItems)
 	add(s, post(access.Submit, "bulk_action.import", bulkPath+"/{id}/import", "items",
 		"Read the items of an empty draft from an upload or a source").
-		about("The source is read at once, and the bulk action is sealed when all items are read. Then start it."), ofBulk(s, s.importItems))
+		about("The source is read at once, and the bulk action is sealed when all items are read. Then start it."),
+		ofBulk(s, s.importItems))
 }
 
 type importInput struct {

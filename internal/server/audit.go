@@ -21,7 +21,8 @@ type audits struct {
 func (s *Server) auditRoutes() {
 	schemas := s.api.OpenAPI().Components.Schemas
 	add(s, get(access.Admin, "audit.list", "/v1/audit", "access", "List the audit log, the newest change first").
-		about("Shows who changed what, when and from where. With format=csv or ndjson, the response has all matching entries, not one page.").
+		about("Shows who changed what, when and from where. With format=csv or ndjson, the response has all matching "+
+			"entries, not one page.").
 		responds(map[string]*huma.Response{"200": {Description: "The changes", Content: map[string]*huma.MediaType{
 			"application/json":     {Schema: schemas.Schema(reflect.TypeFor[api.Page[api.AuditEntry]](), true, "")},
 			"application/x-ndjson": {Schema: schemas.Schema(reflect.TypeFor[api.AuditEntry](), true, "")},
@@ -72,7 +73,8 @@ func (s audits) listAudit(ctx context.Context, in *auditInput) (*huma.StreamResp
 
 func viewAudit(e *access.AuditEntry) api.AuditEntry {
 	return api.AuditEntry{
-		ID: e.ID, At: e.At, Key: e.KeyID, Actor: e.KeyName, From: e.From, Action: e.Action, Target: e.Target, Tenant: e.Tenant, Reason: e.Reason,
+		ID: e.ID, At: e.At, Key: e.KeyID, Actor: e.KeyName, From: e.From, Action: e.Action, Target: e.Target,
+		Tenant: e.Tenant, Reason: e.Reason,
 		Before: e.Before, After: e.After, RequestID: e.RequestID,
 	}
 }

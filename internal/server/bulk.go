@@ -26,7 +26,8 @@ type BulkID struct {
 func (b BulkID) bulkID() string { return b.ID }
 
 // ofBulk serves a bulk action that the caller sees.
-func ofBulk[I interface{ bulkID() string }, O any](s *Server, do func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
+func ofBulk[I interface{ bulkID() string }, O any](s *Server,
+	do func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
 	return func(ctx context.Context, in *I) (*O, error) {
 		if _, err := s.mine(ctx, (*in).bulkID()); err != nil {
 			return nil, err
@@ -43,15 +44,19 @@ func byID[T any](s *Server, do func(context.Context, string) (T, error)) func(co
 func (s *Server) bulkRoutes() {
 	tag := "bulk actions"
 	add(s, post(access.Submit, "bulk_action.create", bulkPath, tag, "Create a bulk action").creates().
-		about("Creates a draft to which items can be added. If the request has items or a source, the bulk action is complete without further items. "+
-			"With a template, the template defines steps and rules; the request sets its parameters, and may set name, tenant, labels, items, source, item_id, tier, priority, start, start_at and deadline."), s.createBulk)
+		about("Creates a draft to which items can be added. If the request has items or a source, the bulk action is "+
+			"complete without further items. "+
+			"With a template, the template defines steps and rules; the request sets its parameters, and may set name, tenant, "+
+			"labels, items, source, item_id, tier, priority, start, start_at and deadline."), s.createBulk)
 	add(s, get(access.Read, "bulk_action.list", bulkPath, tag, "List bulk actions, the newest first"), s.listBulk)
 	add(s, get(access.Read, "bulk_action.get", bulkPath+"/{id}", tag, "Get a bulk action").
 		about("The ETag covers the rules that can be changed. It changes with them, and stays the same while counts change."), s.getBulk)
 	add(s, patch(access.Control, "bulk_action.change", bulkPath+"/{id}", tag,
 		"Change the rules of a bulk action, also while it runs").
-		about("With If-Match the rules are changed only if they still have this ETag: of several changes with the same ETag one succeeds, and the others get 412. "+
-			"If the node that runs the bulk action does not apply the change within a second, the response is `in_progress`: read the bulk action again to see whether the change was made. "+
+		about("With If-Match the rules are changed only if they still have this ETag: of several changes with the same ETag "+
+			"one succeeds, and the others get 412. "+
+			"If the node that runs the bulk action does not apply the change within a second, the response is `in_progress`: "+
+			"read the bulk action again to see whether the change was made. "+
 			"Without If-Match the last change wins."), s.changeBulk)
 	add(s, del(access.Submit, "bulk_action.delete", bulkPath+"/{id}", tag, "Delete a draft"), ofBulk(s, s.deleteBulk))
 	add(s, post(access.Submit, "bulk_action.seal", bulkPath+"/{id}/seal", tag, "Seal a draft"), ofBulk(s, s.sealBulk))
@@ -144,7 +149,7 @@ type listInput struct {
 	State  string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed"`
 	Tenant string `query:"tenant" maxLength:"128"`
 	Name   string `query:"name" maxLength:"128" doc:"Part of the name"`
-	Label  string `query:"label" maxLength:"256" doc:"As in key=value"`
+	Label  string `query:"label" maxLength:"256" doc:"key=value, or key for any value"`
 	// Template is one that there need not be any more.
 	Template string `query:"template" maxLength:"128" doc:"Name of the template"`
 }

@@ -44,7 +44,8 @@ func conflict(key string, before *remembered, now map[string]string) *problem {
 	default:
 		what = "was used before, and the body is not the same byte for byte"
 	}
-	return newProblem("idempotency_conflict", fmt.Sprintf("Idempotency-Key %q %s", shorten(key), what), "use another key for another request")
+	return newProblem("idempotency_conflict", fmt.Sprintf("Idempotency-Key %q %s", shorten(key), what),
+		"use another key for another request")
 }
 
 // maxNamed limits how many differing fields are named.

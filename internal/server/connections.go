@@ -36,8 +36,11 @@ func (s *Server) connectionRoutes() {
 	r.serve(s,
 		r.list("List connections, by name").about("Keys bound to tenants see the connections that their tenants may use."),
 		r.one("Get a connection").about("Secrets are never shown: `[secret]` stands for one."),
-		r.put("Create or change a connection").about("A secret sent as `[secret]` does not change. It overrides a connection of the configuration file with the same name, also after restarts. Keys bound to tenants create connections for one of their tenants only."),
-		r.remove("Delete a connection").about("If the configuration file has a connection of this name, that connection applies again. Otherwise sources that need it fail from then on."))
+		r.put("Create or change a connection").about("A secret sent as `[secret]` does not change. It overrides a "+
+			"connection of the configuration file with the same name, also after restarts. Keys bound to tenants create "+
+			"connections for one of their tenants only."),
+		r.remove("Delete a connection").about("If the configuration file has a connection of this name, that connection "+
+			"applies again. Otherwise sources that need it fail from then on."))
 	add(s, r.test(access.Admin, "Test a connection").about("With a source, reads its first items."), s.testConnection)
 }
 

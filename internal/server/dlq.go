@@ -17,12 +17,14 @@ func (s *Server) dlqRoutes() {
 		"Group failed items that were not retried or discarded").
 		about("Covers all bulk actions, the largest group first."), s.dlqGroups)
 	add(s, get(access.Read, "dlq.list", "/v1/dlq", tag, "List failed items that were not retried or discarded").
-		about("The newest bulk action comes first. A page may have fewer entries than limit, or none, even if has_more is true."), s.dlqList)
+		about("The newest bulk action comes first. A page may have fewer entries than limit, or none, even if has_more is "+
+			"true."), s.dlqList)
 	add(s, get(access.Read, "dlq.results", "/v1/dlq/results", tag, "Download failed items that were not retried or discarded").
 		about(aboutExports).responds(exportResponses()), s.dlqResults)
 	add(s, post(access.Control, "dlq.retry", "/v1/dlq/retry", tag,
 		"Retry failed items of several bulk actions").creates().
-		about("Creates new bulk actions, linked by retry_of. Items of bulk actions that still run are not retried; they are counted as skipped."), s.dlqRetry)
+		about("Creates new bulk actions, linked by retry_of. Items of bulk actions that still run are not retried; they are "+
+			"counted as skipped."), s.dlqRetry)
 	add(s, post(access.Control, "dlq.discard", "/v1/dlq/discard", tag, "Discard failed items").
 		about("Discarded items stay in the reports of their bulk actions, but are no longer listed here."), s.dlqDiscard)
 }

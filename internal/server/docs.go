@@ -57,11 +57,15 @@ func (s *Server) docs() docsPage {
 	groups := map[string][]docsRoute{}
 	for path, item := range s.api.OpenAPI().Paths {
 		for method, op := range operations(item) {
-			groups[cmp.Or(append(op.Tags, "")[0], "other")] = append(groups[cmp.Or(append(op.Tags, "")[0], "other")], s.docsRoute(method, path, op))
+			groups[cmp.Or(append(op.Tags, "")[0], "other")] = append(groups[cmp.Or(append(op.Tags, "")[0], "other")],
+				s.docsRoute(method, path, op))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		slices.SortFunc(groups[name], func(a, b docsRoute) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Method, b.Method)) })
+		slices.SortFunc(groups[name], func(a, b docsRoute) int {
+			return cmp.Or(cmp.Compare(a.Path, b.Path),
+				cmp.Compare(a.Method, b.Method))
+		})
 		page.Groups = append(page.Groups, docsGroup{name, groups[name]})
 	}
 	for _, code := range slices.Sorted(maps.Keys(meanings)) {
@@ -89,7 +93,8 @@ func (s *Server) docsRoute(method, path string, op *huma.Operation) docsRoute {
 		}
 	}
 	for _, p := range op.Parameters {
-		r.Params = append(r.Params, docsField{Name: p.Name, In: p.In, Type: typeName(p.Schema), Text: cmp.Or(p.Description, textOf(p.Schema)), Required: p.Required})
+		r.Params = append(r.Params, docsField{Name: p.Name, In: p.In, Type: typeName(p.Schema),
+			Text: cmp.Or(p.Description, textOf(p.Schema)), Required: p.Required})
 	}
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 		return r
@@ -103,7 +108,8 @@ func (s *Server) docsRoute(method, path string, op *huma.Operation) docsRoute {
 		if f.ReadOnly {
 			continue
 		}
-		r.Fields = append(r.Fields, docsField{Name: name, Type: typeName(f), Text: textOf(f), Required: slices.Contains(body.Required, name)})
+		r.Fields = append(r.Fields, docsField{Name: name, Type: typeName(f), Text: textOf(f),
+			Required: slices.Contains(body.Required, name)})
 	}
 	return r
 }

@@ -135,7 +135,8 @@ var fieldFixes = map[string]string{
 var typeFixes = map[string]string{
 	validation.MsgExpectedArray: "write a list, as in [ … ]", validation.MsgExpectedObject: "write an object, as in { … }",
 	validation.MsgExpectedString: "write a text in quotes", validation.MsgExpectedBoolean: "write true or false",
-	validation.MsgExpectedNumber: "write a number, without quotes", validation.MsgExpectedInteger: "write a whole number, without quotes",
+	validation.MsgExpectedNumber:  "write a number, without quotes",
+	validation.MsgExpectedInteger: "write a whole number, without quotes",
 }
 
 // special is the fix of a field that has one of its own.

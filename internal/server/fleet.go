@@ -12,22 +12,28 @@ const lanePath = "/v1/lanes"
 
 func (s *Server) fleetRoutes() {
 	tags := "fleet"
-	add(s, get(access.Read, "lane.list", lanePath, tags, "List lanes, by partition and resource").forOperators(), pages(s.svc.Fleet.Lanes, "lane", func(l *api.Lane) string { return padded(l.Partition) + "/" + l.Lane }))
+	add(s, get(access.Read, "lane.list", lanePath, tags, "List lanes, by partition and resource").forOperators(),
+		pages(s.svc.Fleet.Lanes, "lane", func(l *api.Lane) string { return padded(l.Partition) + "/" + l.Lane }))
 	add(s, get(access.Read, "lane.decisions", lanePath+"/{partition}/{lane}/decisions", tags,
 		"List the scaling decisions about a lane, the newest first").forOperators(), s.laneDecisions)
 	add(s, put(access.Control, "lane.pin", lanePath+"/{partition}/{lane}/pin", tags,
 		"Pin the workers of a lane for a limited time").forAll(), s.pinLane)
 	add(s, del(access.Control, "lane.unpin", lanePath+"/{partition}/{lane}/pin", tags,
 		"Remove the pin of a lane, so that it follows its load again").forAll(), s.unpinLane)
-	add(s, get(access.Read, "partition.list", "/v1/partitions", tags, "List partitions, their owners and their work").forOperators(), pages(s.svc.Fleet.Partitions, "partition", func(p *api.Partition) string { return padded(p.Partition) }))
-	add(s, get(access.Read, "node.list", "/v1/nodes", tags, "List nodes").forOperators(), pages(s.svc.Fleet.Nodes, "node", func(n *api.Node) string { return n.Node }))
+	add(s, get(access.Read, "partition.list", "/v1/partitions", tags,
+		"List partitions, their owners and their work").forOperators(),
+		pages(s.svc.Fleet.Partitions, "partition", func(p *api.Partition) string { return padded(p.Partition) }))
+	add(s, get(access.Read, "node.list", "/v1/nodes", tags, "List nodes").forOperators(),
+		pages(s.svc.Fleet.Nodes, "node", func(n *api.Node) string { return n.Node }))
 	add(s, get(access.Read, "scale.get", "/v1/scale", tags, "Get the number of nodes that the load needs").
-		about("For autoscalers, such as the metrics-api trigger of KEDA with valueLocation `desired_nodes`. Every node returns the same values.").forOperators(), func(ctx context.Context, _ *struct{}) (*body[api.Scale], error) {
+		about("For autoscalers, such as the metrics-api trigger of KEDA with valueLocation `desired_nodes`. Every node "+
+			"returns the same values.").forOperators(), func(ctx context.Context, _ *struct{}) (*body[api.Scale], error) {
 		return answer(s.svc.Fleet.Scale(ctx))
 	})
-	add(s, get(access.Read, "scaling.get", "/v1/scaling", tags, "Get the scaling settings").forOperators(), func(ctx context.Context, _ *struct{}) (*tagged[api.ScalingSettings], error) {
-		return answerTagged(s.svc.Fleet.Scaling(ctx))
-	})
+	add(s, get(access.Read, "scaling.get", "/v1/scaling", tags, "Get the scaling settings").forOperators(),
+		func(ctx context.Context, _ *struct{}) (*tagged[api.ScalingSettings], error) {
+			return answerTagged(s.svc.Fleet.Scaling(ctx))
+		})
 	add(s, put(access.Control, "scaling.put", "/v1/scaling", tags, "Change the scaling settings").
 		about("Omitted fields have the default of each node.").forAll(), s.putScaling)
 	add(s, get(access.Read, "bulk_action.decisions", bulkPath+"/{id}/decisions", "bulk actions",

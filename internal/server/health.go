@@ -19,7 +19,8 @@ func (s *Server) healthRoutes() {
 	add(s, get("", "health.live", "/healthz", tags, "Check that the process is alive").anywhere().
 		about("Checks nothing else: a restart would not repair the store."), s.alive)
 	add(s, get("", "health.ready", "/readyz", tags, "Check that the server is ready for requests").anywhere().
-		about("Returns 503 while the store does not accept new work or provides less durability than configured, a partition has no owner or is stopped on any node, or the server is stopping. The response says why."), s.ready)
+		about("Returns 503 while the store does not accept new work or provides less durability than configured, a "+
+			"partition has no owner or is stopped on any node, or the server is stopping. The response says why."), s.ready)
 	if s.opts.Metrics != nil {
 		s.metricsRoute()
 	}

@@ -43,7 +43,8 @@ func idempotencyKey(h http.Header) (string, *problem) {
 	}
 	for i := range len(key) {
 		if key[i] < ' ' || key[i] > '~' {
-			return bad(fmt.Sprintf("has a character that is not printable ASCII, at position %d", i+1), "use letters, digits and punctuation")
+			return bad(fmt.Sprintf("has a character that is not printable ASCII, at position %d", i+1),
+				"use letters, digits and punctuation")
 		}
 	}
 	return key, nil

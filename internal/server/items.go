@@ -42,7 +42,8 @@ func (s *Server) listItems(ctx context.Context, in *itemsInput) (*body[api.Page[
 	if place != "" {
 		at, _ = strconv.ParseInt(place, 10, 64) // it is our own
 	}
-	list, next, err := s.svc.Results.Items(ctx, in.ID, result.ItemFilter{State: report.State(in.State), Step: in.Step, Code: in.Code}, at, in.Limit)
+	list, next, err := s.svc.Results.Items(ctx, in.ID, result.ItemFilter{State: report.State(in.State), Step: in.Step,
+		Code: in.Code}, at, in.Limit)
 	if err != nil {
 		return nil, err
 	}

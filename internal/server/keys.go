@@ -27,7 +27,8 @@ func (s *Server) keyRoutes() {
 	h := keys{s, s.opts.Keys}
 	tag := "access"
 	add(s, post(access.Admin, "key.create", keyPath, tag, "Create an API key").creates().showsOnce("key").
-		about("Only this response contains the text of the key: it cannot be read again, and a repeat with the same Idempotency-Key omits it."), h.createKey)
+		about("Only this response contains the text of the key: it cannot be read again, and a repeat with the same "+
+			"Idempotency-Key omits it."), h.createKey)
 	add(s, get(access.Admin, "key.list", keyPath, tag, "List API keys, the oldest first"), h.listKeys)
 	add(s, get(access.Admin, "key.get", keyPath+"/{id}", tag, "Get an API key, without its text"), h.getKey)
 	add(s, del(access.Admin, "key.revoke", keyPath+"/{id}", tag, "Revoke an API key").withBody().

@@ -21,7 +21,8 @@ func newMetrics(reg *prometheus.Registry, version string) *metrics {
 	}
 	f := promauto.With(to) // nil is fine: counted, not exported
 	f.NewGauge(prometheus.GaugeOpts{
-		Name: "weir_build_info", Help: "Always 1; the version of the program is the label.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "weir_build_info", Help: "Always 1; the version of the program is the label.",
+		ConstLabels: prometheus.Labels{"version": version},
 	}).Set(1)
 	return &metrics{
 		requests: f.NewHistogramVec(prometheus.HistogramOpts{

@@ -49,7 +49,8 @@ func (p *places) line(item int64) int64 {
 // What to do about two items with the same id: the rule of a draft cannot be changed.
 const (
 	keepOne  = "set duplicates to keep_first or keep_all to accept it"
-	newDraft = "send it without the repeated item, or to a new draft that has duplicates keep_first or keep_all: the rule of a draft cannot be changed"
+	newDraft = "send it without the repeated item, or to a new draft that has duplicates keep_first or keep_all: the " +
+		"rule of a draft cannot be changed"
 )
 
 // ofTwice tells of two items with the same id in a request.
@@ -59,7 +60,8 @@ func ofTwice(e *weir.DuplicateError, fix string) *problem {
 		detail += fmt.Sprintf(", as items[%d]", e.First-1)
 	}
 	p := newProblem("duplicate_item", detail, fix)
-	p.Errors = []api.Fault{{Code: p.Code, Field: fmt.Sprintf("items[%d].id", e.Item-1), Value: shorten(e.ID), Message: detail, Fix: p.Fix}}
+	p.Errors = []api.Fault{{Code: p.Code, Field: fmt.Sprintf("items[%d].id", e.Item-1), Value: shorten(e.ID),
+		Message: detail, Fix: p.Fix}}
 	return p
 }
 

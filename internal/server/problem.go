@@ -198,7 +198,8 @@ func problemOf(err error) *problem {
 }
 
 func ofFile(e *source.InputError) *problem {
-	code := map[string]string{source.CodeCutShort: "bad_gzip", source.CodeCorrupt: "bad_gzip", source.CodeNotText: "bad_encoding"}[e.Code]
+	code := map[string]string{source.CodeCutShort: "bad_gzip", source.CodeCorrupt: "bad_gzip",
+		source.CodeNotText: "bad_encoding"}[e.Code]
 	if code == "" {
 		code = e.Code
 	}
@@ -244,7 +245,8 @@ func ofKind(err error) *problem {
 		return newProblem("bad_credentials", "the API key is not valid", "check it, or request a new one")
 	case errors.Is(err, store.ErrFull):
 		return newProblem("storage_low", "the store is low on space: new work is refused; accepted work continues",
-			"free space, or delete what is no longer needed; limits.min_free says how much of the disk an embedded store keeps free").after(time.Minute)
+			"free space, or delete what is no longer needed; limits.min_free says how much of the disk an embedded store keeps "+
+				"free").after(time.Minute)
 	case errors.Is(err, weir.ErrClosed), errors.Is(err, store.ErrClosed):
 		return newProblem("draining", "this server is stopping", "retry: another server takes over").after(5 * time.Second)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrUnknown), errors.Is(err, context.DeadlineExceeded):

@@ -63,7 +63,8 @@ func noSuchCode(code string) *problem {
 func (s *Server) show(w http.ResponseWriter, r *http.Request, t *template.Template, data any) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'sha256-"+styleHash+"'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'sha256-"+styleHash+
+		"'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	if err := t.Execute(w, data); err != nil && r.Context().Err() == nil {
 		s.log.LogAttrs(r.Context(), slog.LevelWarn, "page not written", slog.Any("error", err))

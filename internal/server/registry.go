@@ -36,12 +36,18 @@ func (s *Server) actions() *resource[api.Action] {
 func (s *Server) actionRoutes() {
 	r := s.actions()
 	r.serve(s,
-		r.list("List actions, by name").about("Lists the actions of the program, of the configuration file and of the API. Keys bound to tenants see the actions that their tenants may use."),
+		r.list("List actions, by name").about("Lists the actions of the program, of the configuration file and of the API. "+
+			"Keys bound to tenants see the actions that their tenants may use."),
 		r.one("Get an action").about("Secrets and header values are never shown: `[secret]` stands for one."),
-		r.put("Create or change an HTTP action").about("All nodes use it within a second, also for bulk actions that are running. A secret sent as `[secret]` does not change. "+
-			"It overrides an action of the configuration file with the same name, also after restarts. Actions of the program cannot be changed. Keys bound to tenants create actions for their tenants only."),
-		r.remove("Delete an action").about("If the configuration file has an action of this name, that action applies again. Otherwise new bulk actions cannot use it; existing bulk actions continue: pause or cancel them to end the calls."))
-	add(s, r.test(access.Submit, "Send a test batch to an action").about("Makes one signed call, marked as a dry run unless dry_run is false. The response shows the request and the response of the endpoint, the result of each item, and any error in the endpoint's response. "+
+		r.put("Create or change an HTTP action").about("All nodes use it within a second, also for bulk actions that are "+
+			"running. A secret sent as `[secret]` does not change. "+
+			"It overrides an action of the configuration file with the same name, also after restarts. Actions of the program "+
+			"cannot be changed. Keys bound to tenants create actions for their tenants only."),
+		r.remove("Delete an action").about("If the configuration file has an action of this name, that action applies "+
+			"again. Otherwise new bulk actions cannot use it; existing bulk actions continue: pause or cancel them to end the calls."))
+	add(s, r.test(access.Submit, "Send a test batch to an action").about("Makes one signed call, marked as a dry run "+
+		"unless dry_run is false. The response shows the request and the response of the endpoint, the result of each item, "+
+		"and any error in the endpoint's response. "+
 		"Actions of the program have no dry run: they would do their work."), s.testAction)
 }
 

@@ -10,7 +10,8 @@ import (
 func (s *Server) reportRoutes() {
 	add(s, get(access.Read, "bulk_action.report", bulkPath+"/{id}/report", "reports",
 		"Get the report of a bulk action").
-		about("The report shows the current state; it is final when the bulk action has ended. If failed items were retried, combined has the counts that include the retries."), ofBulk(s, s.getReport))
+		about("The report shows the current state; it is final when the bulk action has ended. If failed items were "+
+			"retried, combined has the counts that include the retries."), ofBulk(s, s.getReport))
 }
 
 func (s *Server) getReport(ctx context.Context, in *BulkID) (*body[api.Report], error) {

@@ -21,12 +21,17 @@ func (s *Server) resourceRoutes() {
 		about("When the response arrives, the limits of the configuration file, or else of the actions, apply again on all nodes.").
 		forAll(), r.deleteOne)
 	set := put(access.Control, "resource.put", resourcePath+"/{name}", tags, "Set the limits of a resource").
-		about("When the response arrives, the limits apply on all nodes, also to running work, and they survive restarts. The response takes a few round trips to the store, and at most 1.2 s if a node does not respond: by then that node starts no tasks. An omitted limit does not change; `unlimited` and 0 mean no limit; DELETE restores the limits of the configuration file or the actions. A resource that no action uses yet is accepted.").forAll()
-	set.instead = "omit it to keep it unchanged; \"unlimited\" and 0 mean no limit; DELETE /v1/resources/{name} (weir resources reset) restores the configured limits"
+		about("When the response arrives, the limits apply on all nodes, also to running work, and they survive restarts. " +
+			"The response takes a few round trips to the store, and at most 1.2 s if a node does not respond: by then that " +
+			"node starts no tasks. An omitted limit does not change; `unlimited` and 0 mean no limit; DELETE restores the " +
+			"limits of the configuration file or the actions. A resource that no action uses yet is accepted.").forAll()
+	set.instead = "omit it to keep it unchanged; \"unlimited\" and 0 mean no limit; DELETE /v1/resources/{name} (weir " +
+		"resources reset) restores the configured limits"
 	add(s, set, s.putResource)
 	add(s, post(access.Control, "resource.circuit", resourcePath+"/{name}/circuit", tags,
 		"Open or close a circuit by hand").
-		about("open: no task starts on the resource. close: tasks start even if calls fail. free: the circuit follows failures again.").forAll(), s.setCircuit)
+		about("open: no task starts on the resource. close: tasks start even if calls fail. free: the circuit follows "+
+			"failures again.").forAll(), s.setCircuit)
 }
 
 type putResourceInput struct {

@@ -13,9 +13,11 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-const aboutExports = "The rows are streamed in the order of the input. The column or member `item` holds the id of the item. A download that was cut " +
+const aboutExports = "The rows are streamed in the order of the input. The column or member `item` holds the id of " +
+	"the item. A download that was cut " +
 	"off ends without its last chunk; continue it with `after` and the item of the last complete row: that response has no header. " +
-	"CSV has a column for each member of the items' documents and outputs. Cells that a spreadsheet would read as a formula begin with an apostrophe, unless raw is set. " +
+	"CSV has a column for each member of the items' documents and outputs. Cells that a spreadsheet would read as a " +
+	"formula begin with an apostrophe, unless raw is set. " +
 	"NDJSON has the documents unchanged."
 
 func (s *Server) resultRoutes() {

@@ -27,7 +27,8 @@ func (s *Server) scheduleRoutes() {
 	tag := "schedules"
 	one := schedulePath + "/{id}"
 	add(s, post(access.Submit, "schedule.create", schedulePath, tag, "Create a schedule").creates().
-		about("A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk action, even if a server fails meanwhile."), h.createSchedule)
+		about("A schedule creates bulk actions by a cron rule in a time zone, or once. Each time gets exactly one bulk "+
+			"action, even if a server fails meanwhile."), h.createSchedule)
 	add(s, get(access.Read, "schedule.list", schedulePath, tag, "List schedules, the oldest first"), h.listSchedules)
 	add(s, get(access.Read, "schedule.get", one, tag,
 		"Get a schedule, with its next times and its last results"), h.getSchedule)

@@ -25,7 +25,8 @@ func viewSchedule(sch *schedule.Schedule) (api.Schedule, error) {
 		return api.Schedule{}, err
 	}
 	out := api.Schedule{
-		ID: sch.ID, Name: sch.Name, Tenant: sch.Tenant, Cron: sch.Cron, Zone: sch.Zone, BulkAction: template, Overlap: string(sch.Overlap),
+		ID: sch.ID, Name: sch.Name, Tenant: sch.Tenant, Cron: sch.Cron, Zone: sch.Zone, BulkAction: template,
+		Overlap: string(sch.Overlap),
 		CatchUp: api.Duration(sch.CatchUp.Window), CatchUpAll: sch.CatchUp.All, Paused: sch.Paused, Until: sch.End,
 		Waiting: append(append([]time.Time(nil), sch.Waiting...), sch.Backfill...), CreatedAt: sch.CreatedAt.UTC(),
 		ChangedAt: sch.ChangedAt.UTC(),
@@ -75,7 +76,8 @@ func (s schedules) scheduleSpec(ctx context.Context, n *api.Schedule, tenant str
 	if was != nil {
 		old = was.Template
 	}
-	if spec.Template, err = s.svc.Drafts.NewTemplate(ctx, n.BulkAction, tenant, old); err != nil && !gather(&bad, "bulk_action.", err) {
+	if spec.Template, err = s.svc.Drafts.NewTemplate(ctx, n.BulkAction, tenant, old); err != nil &&
+		!gather(&bad, "bulk_action.", err) {
 		return nil, "", err
 	}
 	at, note, err := onceAt(n, was)

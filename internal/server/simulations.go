@@ -12,8 +12,10 @@ import (
 func (s *Server) simulationRoutes() {
 	add(s, ask(access.Read, "simulation.run", "/v1/simulations", "before the start",
 		"Simulate a bulk action or a described system").
-		about("Simulates a bulk action with the current load and other rates, concurrency, workers or weights; or a described system. Both run in virtual time with the real scheduler. Changes nothing. "+
-			"A described system is simulated for at most two seconds of computing time; if it has not ended by then, the result covers the simulated part, with `finished` false."), s.simulate)
+		about("Simulates a bulk action with the current load and other rates, concurrency, workers or weights; or a "+
+			"described system. Both run in virtual time with the real scheduler. Changes nothing. "+
+			"A described system is simulated for at most two seconds of computing time; if it has not ended by then, the "+
+			"result covers the simulated part, with `finished` false."), s.simulate)
 }
 
 type simulateInput struct {

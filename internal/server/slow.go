@@ -13,8 +13,9 @@ import (
 const (
 	headersWithin = 5 * time.Second
 	idleWithin    = time.Minute
-	maxHeaders    = 32 << 10      // that are accepted
-	headerBytes   = 64<<10 - 4096 // that are read at all, so that who sends a little too much is told as of everything else; net/http allows for 4096 more
+	maxHeaders    = 32 << 10 // that are accepted
+	// that are read at all, so that who sends a little too much is told as of everything else; net/http allows for 4096 more
+	headerBytes = 64<<10 - 4096
 )
 
 // HTTP returns a server for h that slow and greedy clients cannot hold up: headers

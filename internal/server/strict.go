@@ -47,7 +47,8 @@ func checkJSON(raw []byte) ([]byte, *problem) {
 			return nil, jsonProblem(dec, raw, err)
 		}
 		if dec.StackDepth() > maxDepth {
-			return nil, newProblem("too_deep", fmt.Sprintf("it is nested more than %d deep at byte %d", maxDepth, dec.InputOffset()), "flatten it")
+			return nil, newProblem("too_deep", fmt.Sprintf("it is nested more than %d deep at byte %d", maxDepth,
+				dec.InputOffset()), "flatten it")
 		}
 		if p := checkToken(dec, tok, nul); p != nil {
 			return nil, p
@@ -131,7 +132,8 @@ func checkNumber(dec *jsontext.Decoder, text string) *problem {
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
 	case err != nil:
-		p := newProblem("bad_number", fmt.Sprintf("%s: %s is beyond all numbers", fieldOf(where), shorten(text)), "write a number below 1e308")
+		p := newProblem("bad_number", fmt.Sprintf("%s: %s is beyond all numbers", fieldOf(where), shorten(text)),
+			"write a number below 1e308")
 		return p.at(where, text)
 	case math.Abs(v) >= maxWhole && v == math.Trunc(v) && !isUsers(where):
 		p := newProblem("bad_number",

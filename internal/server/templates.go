@@ -33,7 +33,8 @@ func (s *Server) templateRoutes() {
 	r.serve(s,
 		r.list("List templates, by name").about("Keys bound to tenants see the templates of their tenants and the shared ones."),
 		r.one("Get a template").about("The secret of its callback is never shown."),
-		r.put("Create or change a template").about("Existing bulk actions do not change; schedules use the new version from their next time on. An omitted secret of the callback is kept as long as the URL does not change. "+
+		r.put("Create or change a template").about("Existing bulk actions do not change; schedules use the new version from "+
+			"their next time on. An omitted secret of the callback is kept as long as the URL does not change. "+
 			"Keys bound to tenants create templates for one of their tenants only."),
 		r.remove("Delete a template").about("Existing bulk actions do not change; schedules that need it fail at their next time."))
 }

@@ -22,11 +22,15 @@ func (s *Server) tenantRoutes() {
 	}
 	r.serve(s,
 		r.list("List tenants that have settings, by name").about("Keys bound to tenants see only their own."),
-		r.one("Get the weight and the limits of a tenant").about("A tenant without settings has the defaults. Keys bound to tenants see only their own."),
-		r.put("Set the weight and the limits of a tenant").about("When the response arrives, the settings apply on all nodes, also to running work, and they survive restarts. `file` shows the settings of the configuration file.").forAll(),
-		r.remove("Reset the weight and the limits of a tenant").about("The settings of the configuration file, or else the defaults, apply again. Its work stays.").forAll())
+		r.one("Get the weight and the limits of a tenant").about("A tenant without settings has the defaults. Keys bound to "+
+			"tenants see only their own."),
+		r.put("Set the weight and the limits of a tenant").about("When the response arrives, the settings apply on all "+
+			"nodes, also to running work, and they survive restarts. `file` shows the settings of the configuration file.").forAll(),
+		r.remove("Reset the weight and the limits of a tenant").about("The settings of the configuration file, or else the "+
+			"defaults, apply again. Its work stays.").forAll())
 	add(s, get(access.Read, "fairness.get", "/v1/fairness", "tenants", "Show how tenants share resources").
-		about("For each resource, shows the tenants with the most work, their fair share by weight and demand, and their actual share in the last seconds. Keys bound to tenants see only their own."), s.getFairness)
+		about("For each resource, shows the tenants with the most work, their fair share by weight and demand, and their "+
+			"actual share in the last seconds. Keys bound to tenants see only their own."), s.getFairness)
 }
 
 type fairnessInput struct {

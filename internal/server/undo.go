@@ -11,8 +11,10 @@ func (s *Server) undoRoutes() {
 	tag := "bulk actions"
 	add(s, post(access.Control, "bulk_action.undo", bulkPath+"/{id}/undo", tag,
 		"Undo the done steps of a bulk action").creates().
-		about("Creates a bulk action, linked by undo_of, that calls the undo handlers of the actions, the last step first, for all items with a done step: also "+
-			"for items that failed later. It is refused if an action that ran has no undo. An undo handler gets, as the document of each item, "+
+		about("Creates a bulk action, linked by undo_of, that calls the undo handlers of the actions, the last step first, "+
+			"for all items with a done step: also "+
+			"for items that failed later. It is refused if an action that ran has no undo. An undo handler gets, as the "+
+			"document of each item, "+
 			"`{\"data\": …, \"output\": …}`: the input and the output of the action."), s.undo)
 	add(s, post(access.Submit, "bulk_action.clone", bulkPath+"/{id}/clone", tag,
 		"Copy a bulk action to a new draft").creates().

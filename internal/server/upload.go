@@ -45,7 +45,8 @@ func (s *Server) uploadRoutes() error {
 		{http.MethodPatch, uploadPath + "/{id}", "upload.write", "Send the next part of an upload", tus.PatchFile, true},
 		{http.MethodDelete, uploadPath + "/{id}", "upload.delete", "Delete an upload", tus.DelFile, true},
 	} {
-		s.routes[r.method+" "+r.path] = &route{id: r.id, method: r.method, path: r.path, scope: access.Submit, change: r.change, stream: true}
+		s.routes[r.method+" "+r.path] = &route{id: r.id, method: r.method, path: r.path, scope: access.Submit,
+			change: r.change, stream: true}
 		s.mux.Handle(r.method+" "+r.path, http.StripPrefix(uploadPath, tus.Middleware(r.do)))
 		s.describe(r.method, r.path, r.id, r.summary)
 	}
@@ -64,7 +65,8 @@ func (s *Server) describe(method, path, id, summary string) {
 		op.Parameters = []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}}
 	}
 	if method == http.MethodPatch {
-		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/offset+octet-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}} // huma would say of format binary in 3.0 what only 3.1 has
+		// huma would say of format binary in 3.0 what only 3.1 has
+		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/offset+octet-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}
 	}
 	s.api.OpenAPI().AddOperation(op)
 }

@@ -22,17 +22,26 @@ func (s *Server) watchRoutes() {
 	tag := "watching"
 	add(s, get(access.Read, "bulk_action.progress", bulkPath+"/{id}/progress", tag,
 		"Get the progress of a bulk action, and why it does not run faster").
-		about("The rate covers about the last five seconds. Time in which the bulk action or its tenant is paused does not count; during a pause there is neither rate nor `eta`. `eta` comes from the forecast model, which knows the progress of the items, how many are retried or skip a step, the other work on the same resources, and the stored limits. It is computed at most once a second and counted down in between; a server with very many bulk actions derives some from the recent rate. `eta` is never less than the configured rates allow."), byID(s, s.svc.Watch.Progress))
+		about("The rate covers about the last five seconds. Time in which the bulk action or its tenant is paused does not "+
+			"count; during a pause there is neither rate nor `eta`. `eta` comes from the forecast model, which knows the "+
+			"progress of the items, how many are retried or skip a step, the other work on the same resources, and the stored "+
+			"limits. It is computed at most once a second and counted down in between; a server with very many bulk actions "+
+			"derives some from the recent rate. `eta` is never less than the configured rates allow."), byID(s, s.svc.Watch.Progress))
 	add(s, get(access.Read, "bulk_action.events", bulkPath+"/{id}/events", tag, "Stream the progress of a bulk action").
-		about("Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` (a StateChange), "+
-			"`error_group` (an ErrorGroup, at the first failure of a new group), `ping` (every 15 seconds, to keep the connection open) and `end` (a StateChange, the last event). "+
-			"The stream begins with the current state and ends after the final state. A progress event has an id. Sent back as Last-Event-ID, as browsers do, it "+
-			"resumes the stream there: unchanged data is not sent again, and the newest state comes at once. A client that reconnects after `end` gets "+
+		about("Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` "+
+			"(a StateChange), "+
+			"`error_group` (an ErrorGroup, at the first failure of a new group), `ping` (every 15 seconds, to keep the "+
+			"connection open) and `end` (a StateChange, the last event). "+
+			"The stream begins with the current state and ends after the final state. A progress event has an id. Sent back as "+
+			"Last-Event-ID, as browsers do, it "+
+			"resumes the stream there: unchanged data is not sent again, and the newest state comes at once. A client that "+
+			"reconnects after `end` gets "+
 			"204, which stops an EventSource.").
 		responds(eventResponses(s.api)), ofBulk(s, s.events))
 	add(s, get(access.Read, "bulk_action.error_groups", bulkPath+"/{id}/error-groups", tag,
 		"Group the failed items of a bulk action, the largest group first").
-		about("Failures with the same step, code and message form one group; numbers and ids in the message are ignored. Counts are exact. There are at most 100 groups, and "+
+		about("Failures with the same step, code and message form one group; numbers and ids in the message are ignored. "+
+			"Counts are exact. There are at most 100 groups, and "+
 			"one with the code `other` for each step with more."), ofBulk(s, s.errorGroups))
 }
 
@@ -51,11 +60,12 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 		{"end", huma.SchemaFromType(schemas, reflect.TypeFor[api.StateChange]())},
 	} {
 		kinds = append(kinds,
-			&huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"}, Properties: map[string]*huma.Schema{
-				"event": {Type: huma.TypeString, Enum: []any{k.name}},
-				"id":    {Type: huma.TypeString, Description: "Position to resume from; only progress and end have one"},
-				"data":  k.data,
-			}})
+			&huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"},
+				Properties: map[string]*huma.Schema{
+					"event": {Type: huma.TypeString, Enum: []any{k.name}},
+					"id":    {Type: huma.TypeString, Description: "Position to resume from; only progress and end have one"},
+					"data":  k.data,
+				}})
 	}
 	return map[string]*huma.Response{"200": {
 		Description: "The events",

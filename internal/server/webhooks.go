@@ -48,12 +48,14 @@ func (s *Server) webhookRoutes() {
 	tag := "webhooks"
 	one := webhookPath + "/{id}"
 	add(s, post(access.Control, "webhook.create", webhookPath, tag, "Create a webhook").creates().showsOnce("secret").
-		about("Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the same Idempotency-Key omits it."), h.createWebhook)
+		about("Events are signed as defined by Standard Webhooks. Only this response contains the secret; a repeat with the "+
+			"same Idempotency-Key omits it."), h.createWebhook)
 	add(s, get(access.Read, "webhook.list", webhookPath, tag, "List webhooks, the oldest first"), h.listWebhooks)
 	add(s, get(access.Read, "webhook.get", one, tag, "Get a webhook"), h.getWebhook)
 	add(s, put(access.Control, "webhook.change", one, tag, "Change a webhook, or enable it again"), h.changeWebhook)
 	add(s, del(access.Control, "webhook.delete", one, tag, "Delete a webhook; its pending deliveries are cancelled").
-		about("A webhook of the configuration file is not deleted: its changes over the API are reset, and the file applies again."), h.deleteWebhook)
+		about("A webhook of the configuration file is not deleted: its changes over the API are reset, and the file applies "+
+			"again."), h.deleteWebhook)
 	add(s, post(access.Control, "webhook.test", one+"/test", tag,
 		"Send a test event to a webhook and show the result"), h.testWebhook)
 	add(s, post(access.Control, "webhook.rotate", one+"/rotate", tag,

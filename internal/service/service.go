@@ -62,7 +62,8 @@ type Base struct {
 // such as the engine's question for steps: ctx bounds those.
 func Prepare(ctx context.Context, o Options) (*Base, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	from := registry.Options{Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections}
+	from := registry.Options{Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions,
+		Connections: o.Connections}
 	actions, err := registry.NewActions(ctx, from)
 	return &Base{
 		Actions: actions, Connections: registry.NewConnections(ctx, from), Templates: registry.NewTemplates(o.Store, o.Vault),

@@ -130,7 +130,8 @@ func (sp *space) allow(s *Store, size int) error {
 		need /= 2
 	}
 	if free := sp.free.Load(); free < need {
-		return fmt.Errorf("%w: %d MiB free in %q, want %d MiB; make room on the disk or lower MinFree (limits.min_free of a server), now %d MiB",
+		return fmt.Errorf("%w: %d MiB free in %q, want %d MiB; make room on the disk or lower MinFree (limits.min_free of a "+
+			"server), now %d MiB",
 			store.ErrFull, free>>20, s.dir, need>>20, sp.minFree>>20)
 	}
 	return nil

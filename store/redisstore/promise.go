@@ -42,7 +42,8 @@ func (f facts) check(want Mode, replicas int) error {
 		return fmt.Errorf("maxmemory-policy is %q, so it may drop work when its memory is full: set it to noeviction", f.policy)
 	}
 	if want != Memory && f.mode() != Disk {
-		return fmt.Errorf("mode %s needs appendonly yes and appendfsync always, this server has %s: change its settings, or ask for mode memory, which is what it gives", want, f.log())
+		return fmt.Errorf("mode %s needs appendonly yes and appendfsync always, this server has %s: change its settings, or "+
+			"ask for mode memory, which is what it gives", want, f.log())
 	}
 	if want == Replicated && f.primary && f.replicas > replicas {
 		return fmt.Errorf("%d replicas are connected, %d were promised: any of them may be promoted, so all must be counted",

@@ -192,7 +192,8 @@ func (s *Store) pages(ctx context.Context, partition int, prefix []byte, limit i
 	}
 }
 
-func (s *Store) page(ctx context.Context, partition int, from, to string, limit int, rows []store.Row) (string, []store.Row, error) {
+func (s *Store) page(ctx context.Context, partition int, from, to string, limit int,
+	rows []store.Row) (string, []store.Row, error) {
 	reply, err := s.exec(ctx, s.scripts.scan, s.keysOf(partition).forScan, from, to, fmt.Sprint(limit)).ToArray()
 	if err != nil {
 		return "", nil, s.failed(ctx, "scan", partition, err)

@@ -137,7 +137,8 @@ var quotaCases = []testCase{
 	{"resources, and the limits of one, are apart", func(t *testing.T, s store.Store) {
 		var limits []store.Limit
 		for _, resource := range []string{"mail", "", "{mail}", "mail:50ms}:meta", "\x00 \xff"} {
-			limits = append(limits, store.Limit{Resource: resource, Units: 10, Window: shared.Window}, store.Limit{Resource: resource, Units: 10})
+			limits = append(limits, store.Limit{Resource: resource, Units: 10, Window: shared.Window},
+				store.Limit{Resource: resource, Units: 10})
 		}
 		for i, l := range limits {
 			target := int64(i + 1)

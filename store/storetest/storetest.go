@@ -32,7 +32,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 
 // RunBackend does the same as [Run] with the optional parts of a backend.
 func RunBackend(t *testing.T, b Backend) {
-	for _, cases := range [][]testCase{blockCases, inboxCases, stateCases, leaseCases, registryCases, recordCases, quotaCases, closeCases} {
+	for _, cases := range [][]testCase{blockCases, inboxCases, stateCases, leaseCases, registryCases, recordCases,
+		quotaCases, closeCases} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				s := b.Open(t)

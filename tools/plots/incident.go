@@ -27,8 +27,9 @@ func incident() figure {
 	f := figure{
 		name:  "incident",
 		title: "An incident downstream: weir steps back and returns, plain depth piles on",
-		note:  "Shaded: push goes from 50 ms to 5 s at the 99th percentile, and 60 % of its calls fail. mail shares 64 slots with it. One partition.",
-		row:   112, columns: 2, claims: crisisClaims(ours, depth),
+		note: "Shaded: push goes from 50 ms to 5 s at the 99th percentile, and 60 % of its calls fail. mail shares 64 " +
+			"slots with it. One partition.",
+		row: 112, columns: 2, claims: crisisClaims(ours, depth),
 	}
 	left, right := ours.panels(), depth.panels()
 	left[0].title, right[0].title = "Default policy and flow control", "Plain depth policy, no flow control"

@@ -31,7 +31,8 @@ func rates() figure {
 		title: "A limit of 1,000 items/s: never more in any second, while fixed windows let through double",
 		note:  "2,000 items come at 0.9 s and 1,500 at 3.6 s, in tasks of 10.",
 		row:   130, columns: 2,
-		panels: append(windows("Exact sliding window (weir)", exact, blue), windows("Windows that begin with each second", fixed, vermilion)...),
+		panels: append(windows("Exact sliding window (weir)", exact, blue),
+			windows("Windows that begin with each second", fixed, vermilion)...),
 		claims: []claim{
 			{"peak of at most 1.0", peak(exact) <= allowed},
 			{"fixed windows reach at least 1.9", peak(fixed) >= 1.9*allowed},

@@ -14,14 +14,16 @@ const shared = 10_000.0 // items per second
 // tiers lets 25 tenants of each tier share, of which the critical ones pause for a minute.
 func tiers() figure {
 	const each, from, to, end = 25, 60, 120, 180
-	names, weights, hues := []string{"critical", "high", "default", "low"}, []float64{6, 3, 2, 1}, []hue{vermilion, purple, blue, green}
+	names, weights, hues := []string{"critical", "high", "default", "low"}, []float64{6, 3, 2, 1},
+		[]hue{vermilion, purple, blue, green}
 	var guests []experiment.Guest
 	for tier := range names {
 		for i := range each {
 			name := fmt.Sprint(names[tier], i)
 			if tier == 0 {
 				guests = append(guests,
-					experiment.Guest{Name: name, Weight: 1, Tier: tier, To: from}, experiment.Guest{Name: name, Weight: 1, Tier: tier, From: to, To: end})
+					experiment.Guest{Name: name, Weight: 1, Tier: tier, To: from},
+					experiment.Guest{Name: name, Weight: 1, Tier: tier, From: to, To: end})
 				continue
 			}
 			guests = append(guests, experiment.Guest{Name: name, Weight: 1, Tier: tier, To: end})
@@ -52,8 +54,10 @@ func tiers() figure {
 			}
 		}
 		p.layers = append(p.layers, plot.Plotter(stairs(h, over(sum, 100/shared))),
-			label{x: 2, y: 100*weights[tier]/12 + 1, text: fmt.Sprintf("%s: %.1f %%", names[tier], 100*mean(sum[10:from])/shared), hue: h, above: true},
-			label{x: from + 2, y: 100*due[from]/shared + 1, text: fmt.Sprintf("%s: %.1f %%", names[tier], 100*mean(sum[from+10:to])/shared), hue: h, above: true})
+			label{x: 2, y: 100*weights[tier]/12 + 1, text: fmt.Sprintf("%s: %.1f %%", names[tier],
+				100*mean(sum[10:from])/shared), hue: h, above: true},
+			label{x: from + 2, y: 100*due[from]/shared + 1, text: fmt.Sprintf("%s: %.1f %%", names[tier],
+				100*mean(sum[from+10:to])/shared), hue: h, above: true})
 		for _, span := range [][2]int{{10, from}, {from + 10, to}, {to + 10, end}} {
 			f.claims = append(f.claims, claim{
 				fmt.Sprintf("%s within a hundredth of the rate of its part, %d to %d s", names[tier], span[0], span[1]),
@@ -92,7 +96,8 @@ func tenants() figure {
 		middle := (g.From + g.To) / 2
 		area := area{over(sum, 0.001), hues[i].color()}
 		p.layers = append([]plot.Plotter{area}, p.layers...)
-		p.layers = append(p.layers, label{x: float64(middle), y: (sum[middle] - got[i][middle]/2) / 1000, text: g.Name, hue: words[i], center: true})
+		p.layers = append(p.layers, label{x: float64(middle), y: (sum[middle] - got[i][middle]/2) / 1000, text: g.Name,
+			hue: words[i], center: true})
 	}
 	for s := range end {
 		weight := int64(0)

@@ -44,7 +44,8 @@ func Commands() []command.Command {
 			reasoned((*client.Client).Resume), watch.ToEnd),
 		verbCommand("approve", "approve the canary and run the remaining items", watch.WaitForEnd, false,
 			reasoned((*client.Client).Approve), watch.ToEnd),
-		listCommand(), getCommand(), watchCommand(), startCommand(), cancelCommand(), previewCommand(), forecastCommand(), trialCommand(), undoCommand(), cloneCommand(), reportCommand(),
+		listCommand(), getCommand(), watchCommand(), startCommand(), cancelCommand(), previewCommand(), forecastCommand(),
+		trialCommand(), undoCommand(), cloneCommand(), reportCommand(),
 		itemsCommand(), itemCommand(), errorsCommand(), dlqCommand(),
 	}
 }
@@ -63,7 +64,7 @@ func (o *listOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.state, "state", "", "only bulk actions in this `STATE`, as in running")
 		fs.StringVar(&o.filter.Tenant, "tenant", "", "only bulk actions of this `TENANT`")
 		fs.StringVar(&o.filter.Name, "name", "", "only bulk actions with this `TEXT` in their name")
-		fs.StringVar(&o.filter.Label, "label", "", "only bulk actions with this label, as `KEY=VALUE`")
+		fs.StringVar(&o.filter.Label, "label", "", "only bulk actions with this label: `KEY=VALUE`, or KEY for any value")
 		fs.StringVar(&o.filter.Template, "template", "", "only bulk actions created from the template `NAME`")
 		o.limit = command.LimitFlag(fs, 50)
 	})
@@ -183,7 +184,8 @@ func reasoned(do func(*client.Client, context.Context, string, string) (api.Bulk
 }
 
 func cancelCommand() command.Command {
-	return verbCommand("cancel", "cancel a bulk action; running tasks finish", "wait until it has ended and no task is in flight", true,
+	return verbCommand("cancel", "cancel a bulk action; running tasks finish",
+		"wait until it has ended and no task is in flight", true,
 		func(ctx context.Context, l *link.Link, id string, o *verbOptions) (api.BulkAction, error) {
 			if err := l.Env.Confirm(ctx, o.yes, "cancelling %s", id); err != nil {
 				return api.BulkAction{}, err

@@ -39,7 +39,8 @@ func (f *dlqFilter) bind(fs *pflag.FlagSet, expressions bool) {
 func (f *dlqFilter) chosen(all bool, verb string) (api.DLQFilter, error) {
 	want, err := f.filter()
 	if err == nil && want == (api.DLQFilter{}) && !all {
-		err = command.BadUsage("choose with --bulk-action, --tenant, --action, --step, --code, --message, --since or --filter, or add --all", "without a filter, every failed item would be %s", verb)
+		err = command.BadUsage("choose with --bulk-action, --tenant, --action, --step, --code, --message, --since or "+
+			"--filter, or add --all", "without a filter, every failed item would be %s", verb)
 	}
 	return want, err
 }
@@ -54,7 +55,8 @@ func (f *dlqFilter) filter() (api.DLQFilter, error) {
 func dlqCommand() command.Command {
 	return command.Command{Use: "dlq", Short: "manage failed items that were not retried or discarded: groups, list, retry, discard",
 		Subs: []command.Command{
-			{Use: "groups", Short: "group failed items by error, the largest group first", Args: command.Args(0, 0, ""), Bind: bindDLQGroups},
+			{Use: "groups", Short: "group failed items by error, the largest group first", Args: command.Args(0, 0, ""),
+				Bind: bindDLQGroups},
 			{Use: "list", Short: "list failed items, the newest bulk action first", Args: command.Args(0, 0, ""), Bind: bindDLQList},
 			{Use: "retry", Short: "retry failed items, as new bulk actions", Args: command.Args(0, 0, ""),
 				Example: `  weir dlq retry --action award-reward --code wallet_rejected --rate 50/s`, Bind: bindDLQRetry},

@@ -21,7 +21,10 @@ func reportCommand() command.Command {
 			at := &link.Target{}
 			at.Bind(fs)
 			return func(ctx context.Context, env *command.Env, args []string) error {
-				return at.Ask(ctx, env, command.Table, func(ctx context.Context, l *link.Link) error { return watch.WriteReportOf(ctx, l, args[0], to) })
+				return at.Ask(ctx, env, command.Table, func(ctx context.Context,
+					l *link.Link) error {
+					return watch.WriteReportOf(ctx, l, args[0], to)
+				})
 			}
 		},
 	}

@@ -28,7 +28,8 @@ func Settings(t *testing.T, flags map[string]string) *config.Server {
 	if err := os.WriteFile(filepath.Join(dir, "admin.key"), []byte(strings.Repeat("k", 40)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]string{"listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0", "data": "d", "durability": "memory", "log.format": "text"}
+	all := map[string]string{"listen": "127.0.0.1:0", "admin_listen": "127.0.0.1:0", "data": "d", "durability": "memory",
+		"log.format": "text"}
 	for k, v := range flags {
 		all[k] = v
 	}

@@ -42,7 +42,8 @@ func ApiKey(env *Env) (string, error) {
 		return "", BadUsage("write the key into it", "%s: %v", KeyFileVariable, err)
 	}
 	if runtime.GOOS != "windows" && st.Mode().Perm()&0o004 != 0 {
-		return "", BadUsage("chmod 600 "+term.Quote(path), "%s: %s is readable by every user (%v)", KeyFileVariable, path, st.Mode().Perm())
+		return "", BadUsage("chmod 600 "+term.Quote(path), "%s: %s is readable by every user (%v)", KeyFileVariable, path,
+			st.Mode().Perm())
 	}
 	raw, err := os.ReadFile(env.Path(path))
 	if err != nil {

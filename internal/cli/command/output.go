@@ -206,7 +206,8 @@ func (v View[T]) detail(env *Env, x *T) error {
 		if text == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(env.Stdout, "  %s  %s\n", p.Dim(term.Pad(c.Head, wide)), term.TameText(text, strings.Repeat(" ", wide+4))); err != nil {
+		if _, err := fmt.Fprintf(env.Stdout, "  %s  %s\n", p.Dim(term.Pad(c.Head, wide)),
+			term.TameText(text, strings.Repeat(" ", wide+4))); err != nil {
 			return err
 		}
 	}

@@ -75,7 +75,8 @@ func checkStore(s *Server, fault faultAt) {
 	case s.Durability == DurableReplicated && s.RedisReplicas == 0:
 		fault("durability", "replicated needs the number of replicas that each primary has", "write it as redis_replicas")
 	case s.Durability != DurableReplicated && s.RedisReplicas > 0:
-		fault("redis_replicas", fmt.Sprintf("has no effect with durability %s", s.Durability), "use durability replicated, or leave this out")
+		fault("redis_replicas", fmt.Sprintf("has no effect with durability %s", s.Durability),
+			"use durability replicated, or leave this out")
 	}
 	if embedded && s.Data == "" {
 		fault("data", "is empty", "name a directory")
@@ -122,7 +123,8 @@ func checkHosts(s *Server, fault faultAt) {
 	for i, host := range s.AllowedHosts {
 		name := strings.TrimPrefix(host, "*.")
 		_, err := netip.ParseAddr(name)
-		if host == "*" || err == nil || name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" {
+		if host == "*" || err == nil || name != "" && strings.Trim(strings.ToLower(name),
+			"abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" {
 			continue
 		}
 		fault(fmt.Sprintf("allowed_hosts[%d]", i), fmt.Sprintf("%q is not a host name", host),
@@ -221,7 +223,8 @@ func checkConnections(s *Server, fault faultAt) {
 					"write connection: and the name of one under connections")
 			}
 			if w.SecretFile != "" {
-				fault("webhooks."+name+".secret_file", "events in a topic are not signed", "leave the key out; the connection signs in to the brokers")
+				fault("webhooks."+name+".secret_file", "events in a topic are not signed",
+					"leave the key out; the connection signs in to the brokers")
 			}
 			continue
 		}

@@ -101,7 +101,8 @@ func (l *loader) overlay(f *leaf) {
 
 func (l *loader) set(f *leaf, word string, from origin) {
 	if from.kind == "flag" && holdsPassword(word) {
-		l.add(&Error{File: from.file, Problem: "contains a password, which every user of this machine could see", Fix: passwordFix(f.key)})
+		l.add(&Error{File: from.file, Problem: "contains a password, which every user of this machine could see",
+			Fix: passwordFix(f.key)})
 		return
 	}
 	if err := f.text.Set(word); err != nil {

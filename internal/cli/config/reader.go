@@ -38,7 +38,8 @@ func (r *reader) read(v any) {
 		return
 	}
 	if i := bytes.IndexByte(raw, '\t'); i >= 0 && len(bytes.TrimLeft(raw[bytes.LastIndexByte(raw[:i], '\n')+1:i], " \t")) == 0 {
-		r.add(&Error{File: r.name, Line: 1 + bytes.Count(raw[:i], []byte("\n")), Problem: "is indented with a tab", Fix: "YAML wants spaces"})
+		r.add(&Error{File: r.name, Line: 1 + bytes.Count(raw[:i], []byte("\n")), Problem: "is indented with a tab",
+			Fix: "YAML wants spaces"})
 		return
 	}
 	file, err := parser.ParseBytes(raw, 0, parser.AllowDuplicateMapKey())

@@ -43,7 +43,8 @@ func (s *Server) checkRedis(fault faultAt) Redis {
 		if word, ok := u.User.Password(); ok && s.RedisPassword.IsZero() {
 			one.Password = vault.NewSecret(word)
 		}
-		if i > 0 && (one.Primary != out.Primary || one.Username != out.Username || one.TLS != out.TLS || !one.Password.Equal(out.Password)) {
+		if i > 0 && (one.Primary != out.Primary || one.Username != out.Username || one.TLS != out.TLS ||
+			!one.Password.Equal(out.Password)) {
 			fault(key, "differs from the first in more than its address", "give all the same scheme, user, password and primary")
 			continue
 		}

@@ -66,7 +66,8 @@ func checkSecretFile(path string) *Error {
 	case st.IsDir():
 		return &Error{File: path, Problem: "is a directory", Fix: "name the file with the secret"}
 	case st.Size() > mostSecret:
-		return &Error{File: path, Problem: fmt.Sprintf("has %d bytes, too many for a secret", st.Size()), Fix: "name the file with the secret"}
+		return &Error{File: path, Problem: fmt.Sprintf("has %d bytes, too many for a secret", st.Size()),
+			Fix: "name the file with the secret"}
 	case runtime.GOOS != "windows" && st.Mode().Perm()&0o007 != 0:
 		return &Error{File: path, Problem: fmt.Sprintf("is readable by every user (%v)", st.Mode().Perm()), Fix: "chmod 600 " + path}
 	}

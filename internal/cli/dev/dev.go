@@ -86,7 +86,8 @@ func runDev(ctx context.Context, env *command.Env, part int, listen string, once
 		t.after /= time.Duration(part)
 		all += int64(t.items)
 		w.Tracks = append(w.Tracks,
-			&watch.Track{Label: t.name, Steps: steps, Open: t.submit(d.node.Service()), Now: weir.Progress{Counts: weir.Counts{Total: int64(t.items)}}})
+			&watch.Track{Label: t.name, Steps: steps, Open: t.submit(d.node.Service()),
+				Now: weir.Progress{Counts: weir.Counts{Total: int64(t.items)}}})
 	}
 	scr.Print(fmt.Sprintf("  %s    %s   %s", scr.Paint.Dim("server"), d.url, scr.Paint.Dim("API at /v1, described at /docs")),
 		fmt.Sprintf("  %s     generated · %s items of three tenants: flood now, acme and beta a moment later",
@@ -103,7 +104,8 @@ func runDev(ctx context.Context, env *command.Env, part int, listen string, once
 	if once {
 		return d.end()
 	}
-	scr.Print("", fmt.Sprintf("    %s  %s runs until Ctrl-C; try %s list --server %s", scr.Paint.Dim("server"), d.url, env.Program, d.url))
+	scr.Print("", fmt.Sprintf("    %s  %s runs until Ctrl-C; try %s list --server %s", scr.Paint.Dim("server"), d.url,
+		env.Program, d.url))
 	select {
 	case <-env.Signals:
 	case <-ctx.Done():
@@ -146,7 +148,8 @@ func openDev(ctx context.Context, listen string) (*dev, error) {
 		Worker: local.Worker{Engine: e}, node: n, url: "http://" + door.Addr().String(), kept: make(chan error, 1),
 		web: server.HTTP(context.WithoutCancel(ctx), n.Handler(), log),
 	}
-	if d.client, err = client.New(client.Options{Server: d.url, HTTP: &http.Client{Transport: local.Transport{Handler: n.Handler()}}}); err != nil {
+	if d.client, err = client.New(client.Options{Server: d.url,
+		HTTP: &http.Client{Transport: local.Transport{Handler: n.Handler()}}}); err != nil {
 		return nil, err
 	}
 	d.Start(ctx)
@@ -231,13 +234,15 @@ func devSummary(program string, p term.Paint, tracks []*watch.Track, took time.D
 	lines := []string{"", fmt.Sprintf("  %s finished in %s: %s done, %s failed permanently", p.Green("✓"), term.Span(took),
 		term.Plural(c.Done, "item", "items"), term.Number(c.Failed)), ""}
 	for _, t := range tracks {
-		line := fmt.Sprintf("    %s   %s items   done in %s", p.Bold(term.Pad(t.Label, 5)), term.PadLeft(term.Number(t.Now.Counts.Total), 6),
+		line := fmt.Sprintf("    %s   %s items   done in %s", p.Bold(term.Pad(t.Label, 5)),
+			term.PadLeft(term.Number(t.Now.Counts.Total), 6),
 			term.PadLeft(term.Span(t.Took()), 6))
 		if t != tracks[0] {
 			line += p.Dim(fmt.Sprintf("   behind the flood in one queue: about %s", term.Span(tracks[0].Now.Finished.Sub(t.Now.Started))))
 		}
 		lines = append(lines, line)
 	}
-	lines = append(lines, "", "    "+p.Dim("next")+"    "+program+" run users.csv --action demo.award --action demo.message --report out/")
+	lines = append(lines, "", "    "+p.Dim("next")+"    "+program+
+		" run users.csv --action demo.award --action demo.message --report out/")
 	return lines
 }

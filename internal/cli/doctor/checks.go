@@ -77,7 +77,8 @@ func addressCheck(ctx context.Context, name string, a config.Address, flag strin
 		return trouble(warn, name, "if that is not your server, stop it or choose another address with "+flag,
 			"%s: another process listens there", a)
 	}
-	return trouble(fail, name, "choose an address of this machine, and a port from 1024 on, with "+flag, "%s: %v", a, serve.Innermost(err))
+	return trouble(fail, name, "choose an address of this machine, and a port from 1024 on, with "+flag, "%s: %v", a,
+		serve.Innermost(err))
 }
 
 // soon is the minimum remaining validity of a certificate.
@@ -246,7 +247,8 @@ func fleetCheck(ctx context.Context, s store.Store) (all []finding) {
 		if l.Accepted.IsZero() {
 			all = append(all,
 				trouble(fail, name,
-					"restore the store from a copy that has them, or start a node with --accept-loss to continue without it", "%s: it is stopped", what))
+					"restore the store from a copy that has them, or start a node with --accept-loss to continue without it",
+					"%s: it is stopped", what))
 			continue
 		}
 		all = append(all, trouble(warn, name, "the affected reports say so; no action is needed", "%s, accepted %s", what,

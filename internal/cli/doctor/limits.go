@@ -17,5 +17,6 @@ func openFiles() (most uint64, known bool) {
 func diskSpace(dir string) (free, total uint64, known bool) {
 	var st syscall.Statfs_t
 	err := syscall.Statfs(dir, &st)
-	return uint64(st.Bavail) * uint64(st.Bsize), uint64(st.Blocks) * uint64(st.Bsize), err == nil //nolint:unconvert // of other types on other systems
+	return uint64(st.Bavail) * uint64(st.Bsize), uint64(st.Blocks) * uint64(st.Bsize),
+		err == nil //nolint:unconvert // of other types on other systems
 }

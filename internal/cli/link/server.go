@@ -18,7 +18,8 @@ type Server struct{ URL string }
 // Bind adds the flag --server.
 func (r *Server) Bind(fs *pflag.FlagSet) {
 	command.Grouped(fs, "Server", func(fs *pflag.FlagSet) {
-		fs.StringVar(&r.URL, "server", "", "`URL` of the server (default $"+command.ServerVariable+", then the server of "+programName+" login)")
+		fs.StringVar(&r.URL, "server", "", "`URL` of the server (default $"+command.ServerVariable+", then the server of "+
+			programName+" login)")
 	})
 }
 
@@ -49,7 +50,8 @@ func (r *Server) Open(env *command.Env) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(client.Options{Server: at, Key: cmp.Or(key, logins.Keys[command.Trimmed(at)]), UserAgent: "weir-cli/" + command.Version()})
+	c, err := client.New(client.Options{Server: at, Key: cmp.Or(key, logins.Keys[command.Trimmed(at)]),
+		UserAgent: "weir-cli/" + command.Version()})
 	if err != nil {
 		return nil, command.BadUsage("write it as in https://weir.example.com", "%s", strings.TrimPrefix(err.Error(), "client: "))
 	}

@@ -30,7 +30,8 @@ type Target struct {
 func (t *Target) Bind(fs *pflag.FlagSet) {
 	t.flags = fs
 	command.Grouped(fs, "Where", func(fs *pflag.FlagSet) {
-		fs.StringVar(&t.URL, "server", "", "`URL` of the server (default $"+command.ServerVariable+", then the server of "+programName+" login)")
+		fs.StringVar(&t.URL, "server", "", "`URL` of the server (default $"+command.ServerVariable+", then the server of "+
+			programName+" login)")
 		fs.StringVar(&t.Data, "data", local.DefaultData, "data `DIR` of "+programName+" run, instead of a server")
 	})
 }
@@ -47,7 +48,8 @@ func (t *Target) Ask(ctx context.Context, env *command.Env, out command.Format, 
 		return t.Server.Ask(ctx, env, out, do)
 	}
 	if !t.flags.Changed("data") && !command.Exists(env.Path(t.Data)) {
-		return command.BadUsage(fmt.Sprintf("add --server URL or --data DIR, set %s, or save a server with %s login URL", command.ServerVariable, env.Program),
+		return command.BadUsage(fmt.Sprintf("add --server URL or --data DIR, set %s, or save a server with %s login URL",
+			command.ServerVariable, env.Program),
 			"no server is named, and %s is not a data directory", t.Data)
 	}
 	ctx, cancel := env.UntilSignal(ctx)

@@ -27,5 +27,6 @@ func Correction(names []string) string {
 	case 1:
 		return "add --url with the right URL, or correct weir.yaml and add --config weir.yaml"
 	}
-	return fmt.Sprintf("add --url %d times, with the right URLs of %s in this order, or correct weir.yaml and add --config weir.yaml", len(names), strings.Join(names, ", "))
+	return fmt.Sprintf("add --url %d times, with the right URLs of %s in this order, or correct weir.yaml and add "+
+		"--config weir.yaml", len(names), strings.Join(names, ", "))
 }

@@ -49,7 +49,8 @@ func actionsCommand() command.Command {
 			k.apply("create or update HTTP actions from a file", `  weir actions apply -f actions.yaml`, checkAction),
 			k.delete("delete an action that is not in use"),
 			{
-				Use: "test NAME", Short: "send a test batch to an action and show the request and the response", Args: command.Args(1, 1, "NAME"),
+				Use: "test NAME", Short: "send a test batch to an action and show the request and the response",
+				Args:    command.Args(1, 1, "NAME"),
 				Example: `  weir actions test send-message --item '{"id":"u1","data":{"to":"u1@example.com"}}'`, Bind: bindActionTest,
 			},
 		}}

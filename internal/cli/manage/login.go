@@ -85,10 +85,12 @@ func login(ctx context.Context, env *command.Env, args []string) error {
 		return err
 	}
 	if key == "" {
-		env.Screen().Print(fmt.Sprintf("  %s requires no key; it is saved in %s, and commands use it by default", command.Trimmed(at), path))
+		env.Screen().Print(fmt.Sprintf("  %s requires no key; it is saved in %s, and commands use it by default",
+			command.Trimmed(at), path))
 		return nil
 	}
-	env.Screen().Print(fmt.Sprintf("  logged in to %s as %s (%s); saved in %s", command.Trimmed(at), who.Name, strings.Join(who.Scopes, ", "), path))
+	env.Screen().Print(fmt.Sprintf("  logged in to %s as %s (%s); saved in %s", command.Trimmed(at), who.Name,
+		strings.Join(who.Scopes, ", "), path))
 	return nil
 }
 
@@ -96,14 +98,15 @@ func login(ctx context.Context, env *command.Env, args []string) error {
 func whoAmI(ctx context.Context, at, key string) (api.Whoami, error) {
 	c, err := client.New(client.Options{Server: at, Key: key})
 	if err != nil {
-		return api.Whoami{}, command.BadUsage("write it as in https://weir.example.com", "%s", strings.TrimPrefix(err.Error(), "client: "))
+		return api.Whoami{}, command.BadUsage("write it as in https://weir.example.com", "%s",
+			strings.TrimPrefix(err.Error(), "client: "))
 	}
 	defer c.Close()
 	return c.WhoAmI(ctx)
 }
 
-// askKey reads the key from a place that other users cannot see; empty if none was given. It asks at the keyboard only if the server
-// wants a key.
+// askKey reads the key from a place that other users cannot see; empty if none was given. It asks at the
+// keyboard only if the server wants a key.
 func askKey(ctx context.Context, env *command.Env, at string) (string, error) {
 	key, err := command.ApiKey(env)
 	if key != "" || err != nil {
@@ -115,7 +118,8 @@ func askKey(ctx context.Context, env *command.Env, at string) (string, error) {
 			return "", err
 		}
 		if env.Secret == nil {
-			return "", command.BadUsage("pipe it in, or set "+command.KeyFileVariable, "no API key is set, and stdin is not a terminal to ask for one")
+			return "", command.BadUsage("pipe it in, or set "+command.KeyFileVariable,
+				"no API key is set, and stdin is not a terminal to ask for one")
 		}
 		fmt.Fprintf(env.Stderr, "  API key for %s: ", at)
 		defer fmt.Fprintln(env.Stderr)

@@ -83,7 +83,8 @@ func schedulesCommand() command.Command {
 }
 
 // scheduleVerb is a command that changes a schedule, with a reason for the audit log.
-func scheduleVerb(name, short string, do func(*client.Client, context.Context, string, string) (api.Schedule, error)) command.Command {
+func scheduleVerb(name, short string, do func(*client.Client, context.Context, string, string) (api.Schedule,
+	error)) command.Command {
 	reason := ""
 	c := scheduleKind().verb(name, short, func(ctx context.Context, l *link.Link, id string) (api.Schedule, error) {
 		return do(l.Client, ctx, id, reason)

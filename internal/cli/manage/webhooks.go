@@ -71,7 +71,8 @@ func webhooksCommand() command.Command {
 		Short: "manage webhooks, endpoints that receive events: list, create, delete, test, deliveries, resend",
 		Subs: []command.Command{
 			k.list("list the webhooks", ""),
-			{Use: "create URL", Short: "create a webhook; its secret is shown once", Args: command.Args(1, 1, "URL"), Bind: bindWebhookCreate},
+			{Use: "create URL", Short: "create a webhook; its secret is shown once", Args: command.Args(1, 1, "URL"),
+				Bind: bindWebhookCreate},
 			k.delete("delete a webhook; its pending deliveries are cancelled"),
 			{Use: "test ID", Short: "send a test event to a webhook and show the result", Args: command.Args(1, 1, "ID"),
 				Bind: func(fs *pflag.FlagSet) command.Runner {

@@ -103,7 +103,8 @@ func (p *place) openRedis(ctx context.Context, env *command.Env, address string)
 	if err != nil {
 		return nil, redisRefused(err)
 	}
-	d := &desk{env: env, engine: engine.NewOperator(st), close: st.Close, place: fmt.Sprintf("stage %s of %s", p.stage, o.Addresses[0])}
+	d := &desk{env: env, engine: engine.NewOperator(st), close: st.Close,
+		place: fmt.Sprintf("stage %s of %s", p.stage, o.Addresses[0])}
 	if p.redis != "" {
 		d.flags = " --redis " + term.Quote(redacted(address))
 	}
@@ -132,7 +133,8 @@ func redisRefused(err error) error {
 // as safe there as the servers keep everything else.
 func redisOptions(address string) (redisstore.Options, error) {
 	o := redisstore.Options{Mode: redisstore.Memory}
-	const fix = "write it as in redis://host:6379, redis://user:password@host:6379 or redis://sentinel:26379?primary=NAME; rediss:// is TLS"
+	const fix = "write it as in redis://host:6379, redis://user:password@host:6379 or " +
+		"redis://sentinel:26379?primary=NAME; rediss:// is TLS"
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:

@@ -105,7 +105,8 @@ func (o *scalingOptions) check() error {
 	}
 	for _, t := range o.timetables {
 		if resource, _, found := strings.Cut(t, "="); !found || resource == "" {
-			return command.BadUsage("write the resource, = and when, as in 'send-message=Fri 20:00 64'", "--timetable: %q has no resource", t)
+			return command.BadUsage("write the resource, = and when, as in 'send-message=Fri 20:00 64'",
+				"--timetable: %q has no resource", t)
 		}
 	}
 	return nil
@@ -201,7 +202,7 @@ func (o *scalingOptions) run(ctx context.Context, d *desk) error {
 // scalingLines shows settings, one to a line.
 func scalingLines(p term.Paint, s *weir.Scaling) (lines []string) {
 	name := func(what, text string) { lines = append(lines, "  "+p.Dim(term.Pad(what, 12))+text) }
-	const theirs = "as the engines' options say"
+	const theirs = "default"
 	name("policy", cmp.Or(s.Policy, theirs))
 	name("shadow", cmp.Or(s.Shadow, theirs))
 	name("min", cmp.Or(positive(s.Min), theirs))

@@ -162,7 +162,8 @@ func (o *scalingOptions) remoteScaling(ctx context.Context, l *link.Link) error 
 				Paused: now.Paused, Timetables: now.Timetables,
 			}
 			o.change(&all)
-			now.Policy, now.Shadow, now.Min, now.Max, now.Paused, now.Timetables = all.Policy, all.Shadow, all.Min, all.Max, all.Paused, all.Timetables
+			now.Policy, now.Shadow, now.Min, now.Max, now.Paused, now.Timetables = all.Policy, all.Shadow, all.Min, all.Max,
+				all.Paused, all.Timetables
 			now.Drain = api.Duration(all.Drain)
 			return nil
 		})
@@ -175,7 +176,8 @@ func (o *scalingOptions) remoteScaling(ctx context.Context, l *link.Link) error 
 	}
 	p, _ := command.Outward(l.Env)
 	for _, line := range scalingLines(p, &weir.Scaling{
-		Policy: s.Policy, Shadow: s.Shadow, Min: s.Min, Max: s.Max, Drain: time.Duration(s.Drain), Paused: s.Paused, Timetables: s.Timetables,
+		Policy: s.Policy, Shadow: s.Shadow, Min: s.Min, Max: s.Max, Drain: time.Duration(s.Drain), Paused: s.Paused,
+		Timetables: s.Timetables,
 	}) {
 		fmt.Fprintln(l.Env.Stdout, line)
 	}

@@ -42,7 +42,7 @@ func (b *board) mode(p term.Paint) string {
 	case s.Policy == weir.PolicyOff:
 		text = p.Yellow("scaling off")
 	case s.Policy == "":
-		text = "scaling as the engines' options say"
+		text = "scaling by default settings"
 	}
 	if s.Shadow != "" {
 		text += ", " + s.Shadow + " in the shadow"
@@ -129,7 +129,8 @@ func (b *board) lines(p term.Paint, wide int) []string {
 func (l *laneState) cells(p term.Paint, now time.Time) []string {
 	row := []string{p.Bold(l.ID.String())}
 	if l.live() {
-		row = append(row, term.Number(int64(math.Ceil(l.Tasks(l.Ready)))), term.Figure(l.PWQD), term.Figure(l.In), term.Figure(l.Out), term.Number(l.InFlight))
+		row = append(row, term.Number(int64(math.Ceil(l.Tasks(l.Ready)))), term.Figure(l.PWQD), term.Figure(l.In),
+			term.Figure(l.Out), term.Number(l.InFlight))
 	} else {
 		row = append(row, term.Unknown, term.Unknown, term.Unknown, term.Unknown, term.Unknown)
 	}

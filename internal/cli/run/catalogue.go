@@ -182,7 +182,8 @@ func httpStep(name string, s config.Step, o execute.HTTPOptions) (weir.Step, err
 		}
 	}
 	if !strings.Contains(s.URL, "://") && !strings.ContainsAny(s.URL, "@?") { // those may hold a secret
-		return weir.Step{}, command.BadUsage("write http://"+s.URL+" or https://"+s.URL, "url: %s does not begin with http:// or https://", s.URL)
+		return weir.Step{}, command.BadUsage("write http://"+s.URL+" or https://"+s.URL,
+			"url: %s does not begin with http:// or https://", s.URL)
 	}
 	step := weir.RawStep(h.Action())
 	if step.Handle, err = execute.HTTP(step, o); err != nil || s.UndoURL == "" {

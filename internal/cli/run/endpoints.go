@@ -39,7 +39,8 @@ func (o *runOptions) corrected(c catalogue, actions map[string]config.Step, chai
 		actions[name] = a
 	}
 	if !found {
-		return nil, command.BadUsage(local.Correction(names), "--config: %s has no action of this run that is called by its URL", o.config)
+		return nil, command.BadUsage(local.Correction(names),
+			"--config: %s has no action of this run that is called by its URL", o.config)
 	}
 	return actions, nil
 }

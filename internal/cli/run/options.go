@@ -37,7 +37,8 @@ const Newest = "newest"
 func (o *runOptions) bind(fs *pflag.FlagSet) {
 	o.Flags = fs
 	command.Grouped(fs, "What to do (--action, --url or --chain)", func(fs *pflag.FlagSet) {
-		fs.Var(actionFlag{&o.steps}, "action", "`NAME` of an action: demo.award, demo.message, or one of weir.yaml; repeat the flag for a chain")
+		fs.Var(actionFlag{&o.steps}, "action", "`NAME` of an action: demo.award, demo.message, or one of weir.yaml; repeat "+
+			"the flag for a chain")
 		fs.Var(urlFlag{&o.steps}, "url",
 			"`URL` of an HTTP batch action; repeat the flag for a chain. With --resume: the corrected URL of each step that has one")
 		fs.StringVar(&o.secretFile, "secret-file", "", "`FILE` with the secret that signs calls of --url")
@@ -101,7 +102,8 @@ func (o *runOptions) complete(env *command.Env, args []string) error {
 	case o.retryFailed != "" && len(args) > 0:
 		return command.BadUsage("leave the file out", "--retry-failed and %s do not go together", args[0])
 	case (o.resume != "" || o.retryFailed != "") && o.dryRun:
-		return command.BadUsage("leave --dry-run out, or name a file to check", "--dry-run checks an input file, and this run has its items already")
+		return command.BadUsage("leave --dry-run out, or name a file to check",
+			"--dry-run checks an input file, and this run has its items already")
 	case o.resume != "" || o.retryFailed != "":
 		return o.CheckPlaces(env, "")
 	case o.Input == "":

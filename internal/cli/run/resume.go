@@ -32,7 +32,8 @@ func resumeRun(ctx context.Context, env *command.Env, o *runOptions, c catalogue
 		return s.conclusion(ctx, []*watch.Running{x}, 0)
 	}
 	left := b.Counts.Total - b.Counts.Done - b.Counts.Failed - b.Counts.Cancelled
-	scr.Print(fmt.Sprintf("  %s    %s · %s of %s items to go", scr.Paint.Dim("resume"), b.ID, term.Number(left), term.Number(b.Counts.Total)))
+	scr.Print(fmt.Sprintf("  %s    %s · %s of %s items to go", scr.Paint.Dim("resume"), b.ID, term.Number(left),
+		term.Number(b.Counts.Total)))
 	if err := s.goOn(ctx, o, x); err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -53,7 +54,8 @@ func (s *session) goOn(ctx context.Context, o *runOptions, x *watch.Running) err
 	s.Start(ctx)
 	if o.KeepTrying {
 		yes := true
-		if _, err := s.Change(ctx, x.Bulk.ID, api.Change{StopOn: &api.StopOnChange{KeepTrying: &yes}, Reason: "--keep-trying"}); err != nil {
+		if _, err := s.Change(ctx, x.Bulk.ID, api.Change{StopOn: &api.StopOnChange{KeepTrying: &yes},
+			Reason: "--keep-trying"}); err != nil {
 			return err
 		}
 	}
@@ -121,7 +123,8 @@ func unknownRun(l *local.Node, id string) error {
 
 // reopen opens the node of a run with its actions, as flags change them. Corrected endpoints
 // are kept: a later process needs them, too.
-func reopen(ctx context.Context, env *command.Env, o *runOptions, c catalogue, scr *term.Screen, r *local.Run, b *api.BulkAction) (*session, error) {
+func reopen(ctx context.Context, env *command.Env, o *runOptions, c catalogue, scr *term.Screen, r *local.Run,
+	b *api.BulkAction) (*session, error) {
 	var err error
 	if r.Actions, err = o.corrected(c, r.Actions, b.Steps); err != nil {
 		return nil, err

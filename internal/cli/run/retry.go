@@ -52,7 +52,10 @@ that a deadline, a user or a rule cancelled. In a data directory the command run
 						return err
 					}
 					there.again.Rate = api.Rate(o.each.Rate)
-					return there.target.Ask(ctx, env, there.out, func(ctx context.Context, l *link.Link) error { return there.run(ctx, l, args[0]) })
+					return there.target.Ask(ctx, env, there.out, func(ctx context.Context,
+						l *link.Link) error {
+						return there.run(ctx, l, args[0])
+					})
 				}
 				if err := command.Stray(fs, "leave it out, or name a server with --server", "bulk actions of a server", "wait", "timeout",
 					"output"); err != nil {
@@ -143,7 +146,8 @@ func (s *session) retriedBefore(ctx context.Context, id string, made *api.Linked
 		names = append(names, now.ID)
 	}
 	if over {
-		return command.BadUsage("retry what failed in each of them", "these items of %s were already retried, by %s", id, strings.Join(names, ", "))
+		return command.BadUsage("retry what failed in each of them", "these items of %s were already retried, by %s", id,
+			strings.Join(names, ", "))
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func runCommand() command.Command {
 		Use: "run FILE|-", Short: "run actions over the items of a file and write a report",
 		Long: `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), runs a chain of
 actions over them, and writes a report. No server is needed: the command is a node of its own, and its state is kept in
-the folder .weir. It listens on no port. get, errors, items, item, retry and the other commands for bulk actions work
-there, too.
+the folder .weir. It listens on no port. list, get, errors, items, item, report and retry work on that folder, too. To
+pause or cancel an interrupted run, start weir serve on the folder.
 
 --resume continues an interrupted run. If a URL was wrong, correct it with --resume and --url or --config: done items
 stay done, and items keep their idempotency keys.
@@ -144,7 +144,8 @@ func (h shownElsewhere) Handle(ctx context.Context, r slog.Record) error {
 
 // submit reads the input into the store. Everything that a later process needs
 // is on the disk before the bulk action is accepted.
-func (s *session) submit(ctx context.Context, o *runOptions, r *local.Run, in *spec.Input, read func() error) (b api.BulkAction, err error) {
+func (s *session) submit(ctx context.Context, o *runOptions, r *local.Run, in *spec.Input,
+	read func() error) (b api.BulkAction, err error) {
 	if err := s.Runs.Save(r); err != nil {
 		return b, err
 	}

@@ -27,7 +27,8 @@ type session struct {
 	steps  []weir.Step // the actions of the runs
 }
 
-func openSession(ctx context.Context, env *command.Env, o *runOptions, scr *term.Screen, steps []weir.Step, create bool) (*session, error) {
+func openSession(ctx context.Context, env *command.Env, o *runOptions, scr *term.Screen, steps []weir.Step,
+	create bool) (*session, error) {
 	log := slog.New(shownElsewhere{slog.NewTextHandler(scr, &slog.HandlerOptions{Level: slog.LevelWarn})})
 	l, err := local.Open(ctx, env, o.data, local.Options{Create: create, Steps: steps, Slots: o.slots, Log: log})
 	if err != nil {

@@ -45,7 +45,8 @@ func (s *serving) facts(ctx context.Context) []fact {
 	}
 	all = append(all, fact{"durability", durabilityWords(s.store.Durability())}, fact{"role", string(s.conf.Role)},
 		fact{"node", s.Engine.Name()})
-	if nodes, err := s.Engine.Operator().Nodes(ctx); err == nil && len(s.conf.Redis) > 0 { // one that cannot be asked now may be asked later
+	// one that cannot be asked now may be asked later
+	if nodes, err := s.Engine.Operator().Nodes(ctx); err == nil && len(s.conf.Redis) > 0 {
 		all = append(all, fact{"others", term.Plural(int64(len(nodes)), "node", "nodes")})
 	}
 	return all

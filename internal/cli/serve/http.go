@@ -63,7 +63,8 @@ func listenFailed(d *door, err error) error {
 	}
 	switch {
 	case errors.Is(err, ErrAddressInUse):
-		return command.BadUsage("stop what listens there, or choose another address with "+flag, "%s: another process listens on this address", d.address)
+		return command.BadUsage("stop what listens there, or choose another address with "+flag,
+			"%s: another process listens on this address", d.address)
 	case errors.Is(err, os.ErrPermission):
 		return command.BadUsage("choose a port from 1024 on with "+flag, "%s: this user may not listen on this port", d.address)
 	}

@@ -33,7 +33,8 @@ func newNode(ctx context.Context, env *command.Env, c *config.Server, s store.St
 		return nil, command.BadUsage("", "%v", err)
 	}
 	guard := egress.New(egress.Policy{Allow: allow, Refused: func(e *egress.NotAllowedError) {
-		log.LogAttrs(ctx, slog.LevelWarn, "connection not allowed", slog.String("address", e.Address.String()), slog.String("reason", e.Reason))
+		log.LogAttrs(ctx, slog.LevelWarn, "connection not allowed", slog.String("address", e.Address.String()),
+			slog.String("reason", e.Reason))
 	}})
 	v, err := openVault(ctx, c, s, acceptLoss)
 	if err != nil {
@@ -89,7 +90,8 @@ func newNode(ctx context.Context, env *command.Env, c *config.Server, s store.St
 func programSteps(env *command.Env, c *config.Server) ([]weir.Step, error) {
 	for _, st := range env.Steps {
 		if _, twice := c.Actions[st.Name]; twice {
-			return nil, command.BadUsage("", "actions.%s: the program has an action of this name; give the one in the file another name", st.Name)
+			return nil, command.BadUsage("", "actions.%s: the program has an action of this name; give the one in the file "+
+				"another name", st.Name)
 		}
 	}
 	demos := slices.DeleteFunc(demo.Actions(demo.Options{}), func(st weir.Step) bool { _, own := c.Actions[st.Name]; return own })
@@ -182,7 +184,8 @@ func (a answering) Operators() http.Handler { return a.Handler() }
 // nodeParts are the parts of a whole server.
 func nodeParts(acceptLoss bool) parts {
 	p := parts{metrics: prometheus.NewRegistry()}
-	p.node = func(ctx context.Context, env *command.Env, c *config.Server, s store.Store, log *slog.Logger) (*assembly.Prepared, error) {
+	p.node = func(ctx context.Context, env *command.Env, c *config.Server, s store.Store,
+		log *slog.Logger) (*assembly.Prepared, error) {
 		return newNode(ctx, env, c, s, p.metrics, log, acceptLoss)
 	}
 	return p

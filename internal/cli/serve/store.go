@@ -54,11 +54,13 @@ func StoreFailed(c *config.Server, err error) error {
 	case errors.Is(err, local.ErrLocked):
 		return command.BadUsage("stop that one, or "+elsewhere, "%s: another process is using this data directory", c.Data)
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
-		return command.BadUsage("check who owns it, or "+elsewhere, "%s: this data directory cannot be written: %v", c.Data, Innermost(err))
+		return command.BadUsage("check who owns it, or "+elsewhere, "%s: this data directory cannot be written: %v", c.Data,
+			Innermost(err))
 	case errors.Is(err, store.ErrFull):
 		return command.BadUsage("make room on the disk, or "+elsewhere, "%s: %v", c.Data, err)
 	case errors.Is(err, store.ErrCorrupt):
-		return command.BadUsage("put the directory back from a backup, or continue without the lost work with --accept-loss", "%s: %v", c.Data, err)
+		return command.BadUsage("put the directory back from a backup, or continue without the lost work with "+
+			"--accept-loss", "%s: %v", c.Data, err)
 	case errors.Is(err, store.ErrUnavailable):
 		return command.Fail(command.ExitUnreachable, err.Error(), "check the address of Redis, and that the server is up")
 	}
@@ -92,7 +94,8 @@ func SharedOptions(c *config.Server) (o redisstore.Options, err error) {
 	r := c.RedisServers()
 	o = redisstore.Options{
 		Addresses: r.Addresses, Primary: r.Primary, Username: r.Username, Password: r.Password.Reveal(),
-		SentinelUsername: c.RedisSentinelUser, SentinelPassword: c.RedisSentinelPassword.Reveal(), Stage: c.Stage, Replicas: c.RedisReplicas,
+		SentinelUsername: c.RedisSentinelUser, SentinelPassword: c.RedisSentinelPassword.Reveal(), Stage: c.Stage,
+		Replicas: c.RedisReplicas,
 		Mode: map[config.Durability]redisstore.Mode{
 			config.DurableDisk: redisstore.Disk, config.DurableMemory: redisstore.Memory, config.DurableReplicated: redisstore.Replicated,
 		}[c.Durability],
@@ -139,7 +142,8 @@ func redisFailed(err error) error {
 	text := strings.TrimPrefix(err.Error(), "redisstore: ")
 	for _, r := range refusals {
 		if strings.Contains(text, r.code) {
-			return command.BadUsage("check the user in its URL and the password in redis_password_file", "Redis refused the login: %s", r.means)
+			return command.BadUsage("check the user in its URL and the password in redis_password_file",
+				"Redis refused the login: %s", r.means)
 		}
 	}
 	if errors.Is(err, store.ErrUnavailable) {

@@ -86,7 +86,8 @@ func compareResource(t *term.Table, a, b model.ResourceResult) {
 	if a.Rate+b.Rate > 0 {
 		t.Row("  %s: limit used\t%s\t%s\t", a.Name, useText(a), useText(b))
 	}
-	t.Row("  %s: calls\t%s\t%s\t%s", a.Name, term.Number(a.Calls), term.Number(b.Calls), changeText(float64(a.Calls), float64(b.Calls)))
+	t.Row("  %s: calls\t%s\t%s\t%s", a.Name, term.Number(a.Calls), term.Number(b.Calls),
+		changeText(float64(a.Calls), float64(b.Calls)))
 	t.Row("  %s: workers\t%s\t%s\t", a.Name, workersText(a), workersText(b))
 	t.Row("  %s: worker hours\t%.2f\t%.2f\t%s", a.Name, hours(a), hours(b), changeText(hours(a), hours(b)))
 	if a.Refused+b.Refused+a.Failed+b.Failed > 0 {

@@ -20,7 +20,8 @@ const bulkPrefix = "ba_"
 
 // atServer asks a server what would be of a bulk action.
 func (o *simulateOptions) atServer(ctx context.Context, env *command.Env, fs *pflag.FlagSet, id string) error {
-	if err := command.Stray(fs, "leave it out", "described systems", "policy", "load", "seed", "compare", "runs", "list", "show"); err != nil {
+	if err := command.Stray(fs, "leave it out", "described systems", "policy", "load", "seed", "compare", "runs", "list",
+		"show"); err != nil {
 		return err
 	}
 	if o.output != "table" && o.output != "json" {
@@ -116,7 +117,8 @@ func printSimulated(env *command.Env, s *api.Simulated, set []string) {
 		row("done by", fmt.Sprintf("%s (p90 %s)", command.People(s.Finish.P50), command.People(s.Finish.P90)))
 	}
 	for _, st := range s.Steps {
-		row("step", fmt.Sprintf("%s  %s items in %s calls, %s", st.Step, term.Number(st.Items), term.Number(st.Calls), term.Span(time.Duration(st.Takes))))
+		row("step", fmt.Sprintf("%s  %s items in %s calls, %s", st.Step, term.Number(st.Items), term.Number(st.Calls),
+			term.Span(time.Duration(st.Takes))))
 	}
 	if b := s.Bottleneck; b != nil {
 		row("bottleneck", strings.TrimSpace(b.Resource+" "+b.Value))

@@ -51,7 +51,8 @@ maximum of each lane; of the other flags only --server and -o table or json appl
 				if len(args) == 1 && strings.HasPrefix(args[0], bulkPrefix) {
 					return o.atServer(ctx, env, fs, args[0])
 				}
-				if err := command.Stray(fs, "leave it out, or name a bulk action of the server by its id", "bulk actions of a server", "server"); err != nil {
+				if err := command.Stray(fs, "leave it out, or name a bulk action of the server by its id",
+					"bulk actions of a server", "server"); err != nil {
 					return err
 				}
 				return o.run(ctx, env, args)

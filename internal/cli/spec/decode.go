@@ -157,7 +157,8 @@ func badSpec(name string, err error, into any) error {
 func unknownFix(field string, into any) string {
 	limits := []string{"rate", "concurrency", "pacing", "limit", "limits"}
 	if a, ok := into.(*api.Action); ok && slices.Contains(limits, field) {
-		return fmt.Sprintf("set limits with weir resources set %s --rate 450/s --concurrency 8", term.Quote(cmp.Or(a.Resource, a.Name, "NAME")))
+		return fmt.Sprintf("set limits with weir resources set %s --rate 450/s --concurrency 8",
+			term.Quote(cmp.Or(a.Resource, a.Name, "NAME")))
 	}
 	if _, ok := into.(*api.NewBulkAction); ok &&
 		(field == "url" || field == "batch" || field == "retries" || field == "timeout" || slices.Contains(limits, field)) {

@@ -69,7 +69,8 @@ func OpenInput(env *command.Env, o *InputOptions, lists RowLists) (*Input, error
 	}
 	if o.Input == "-" {
 		if env.StdinTerminal {
-			return nil, command.BadUsage("pipe it in, as in  cat users.csv | "+env.Program+" run -", "stdin is a terminal: no input is piped in")
+			return nil, command.BadUsage("pipe it in, as in  cat users.csv | "+env.Program+" run -",
+				"stdin is a terminal: no input is piped in")
 		}
 		in.Reader, err = source.Open(env.Stdin, "stdin", opts)
 	} else {

@@ -43,8 +43,9 @@ type Options struct {
 // What flags do that several commands have.
 const (
 	RateHelp       = "maximum items per second at every step, as in 500/s; a call carries only a fraction of one second's items"
-	keepTryingHelp = "continue even if no call of a step has ever succeeded (default: stop after 30s; 5s if every response says that the request itself is wrong, such as 404; 2m if the action has answered other bulk actions)"
-	NewKeysHelp    = "give the items new idempotency keys; a call that did succeed is then repeated (default: keep the keys)"
+	keepTryingHelp = "continue even if no call of a step has ever succeeded (default: stop after 30s; 5s if every " +
+		"response says that the request itself is wrong, such as 404; 2m if the action has answered other bulk actions)"
+	NewKeysHelp = "give the items new idempotency keys; a call that did succeed is then repeated (default: keep the keys)"
 )
 
 // BindChain adds the flags that say what is done.
@@ -199,7 +200,8 @@ func (o *Options) setMaps() error {
 			}
 		}
 		if at < 0 && len(o.Spec.Steps) != 1 {
-			return command.BadUsage("write the step before it, as in "+StepName(o.Spec.Steps[0])+"."+text, "--map: %q does not say which step", text)
+			return command.BadUsage("write the step before it, as in "+StepName(o.Spec.Steps[0])+"."+text,
+				"--map: %q does not say which step", text)
 		}
 		s := &o.Spec.Steps[max(at, 0)]
 		if s.Input == nil {

@@ -140,7 +140,8 @@ func (o *submitOptions) complete(env *command.Env) error {
 	}
 	switch {
 	case o.Input == "-" && env.StdinTerminal:
-		return command.BadUsage("pipe it in, as in  cat users.csv | "+env.Program+" submit -", "stdin is a terminal: no input is piped in")
+		return command.BadUsage("pipe it in, as in  cat users.csv | "+env.Program+" submit -",
+			"stdin is a terminal: no input is piped in")
 	case o.resume != "" && o.Input == "-":
 		return command.BadUsage("send all of it anew", "--resume reads the file again, and stdin cannot be read again")
 	case o.start && o.startAt != "":
@@ -173,7 +174,8 @@ func (o *submitOptions) begin(ctx context.Context, l *link.Link, in *spec.Input)
 	if o.resume != "" {
 		b, err := l.Get(ctx, o.resume)
 		if err == nil && b.State != api.Draft {
-			err = command.BadUsage(l.Env.Program+" get "+o.resume+" shows it", "%s is %s: the server has all of its items", o.resume, b.State)
+			err = command.BadUsage(l.Env.Program+" get "+o.resume+" shows it", "%s is %s: the server has all of its items",
+				o.resume, b.State)
 		}
 		return b, err
 	}

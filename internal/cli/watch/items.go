@@ -47,7 +47,8 @@ func printTrial(l *link.Link, s *api.TrialStep, named bool) {
 		fmt.Fprintf(w, "%s\n%s\n", p.Dim("request"), term.TameText(strings.TrimSpace(s.Request), "  "))
 	}
 	if s.Status != 0 {
-		fmt.Fprintf(w, "%s %d in %s\n%s\n", p.Dim("answer"), s.Status, term.Span(time.Duration(s.Took)), term.TameText(strings.TrimSpace(s.Response), "  "))
+		fmt.Fprintf(w, "%s %d in %s\n%s\n", p.Dim("answer"), s.Status, term.Span(time.Duration(s.Took)),
+			term.TameText(strings.TrimSpace(s.Response), "  "))
 	}
 	if s.Error != "" {
 		return
@@ -67,7 +68,8 @@ func trialVerdict(steps []api.TrialStep) error {
 			if steps[i].Status == 0 {
 				fix = "check the URL of the action " + command.Cell(steps[i].Action) + ", and that its endpoint is up"
 			}
-			return command.Fail(command.ExitOther, fmt.Sprintf("the call of step %s failed: %s", command.Cell(steps[i].Step), steps[i].Error), fix)
+			return command.Fail(command.ExitOther, fmt.Sprintf("the call of step %s failed: %s", command.Cell(steps[i].Step),
+				steps[i].Error), fix)
 		}
 		for _, x := range steps[i].Items {
 			if x.State != "done" {

@@ -51,7 +51,10 @@ func ForecastLine(p term.Paint, f *api.Forecast) string {
 	if f.Bottleneck != nil && time.Duration(f.Takes.P90) >= time.Second {
 		text += fmt.Sprintf(" · bottleneck %s", strings.TrimSpace(f.Bottleneck.Resource+" "+f.Bottleneck.Value))
 	}
-	if guessed := slices.IndexFunc(f.Assumptions, func(a string) bool { return strings.Contains(a, "was not called yet") }); guessed >= 0 &&
+	if guessed := slices.IndexFunc(f.Assumptions, func(a string) bool {
+		return strings.Contains(a,
+			"was not called yet")
+	}); guessed >= 0 &&
 		f.Bottleneck != nil && f.Bottleneck.Kind != "rate" && time.Duration(f.Takes.P90) >= time.Second {
 		text += " · " + strings.TrimSuffix(f.Assumptions[guessed], ".")
 	}

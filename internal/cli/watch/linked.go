@@ -21,7 +21,8 @@ func Linked(ctx context.Context, l *link.Link, made api.Linked, wait bool, timeo
 		if l.Out == command.JSON {
 			return command.PrintJSON(l.Env, made)
 		}
-		l.Say("%s in %s", term.Plural(made.Items, "item", "items"), term.Plural(int64(len(made.BulkActions)), "bulk action", "bulk actions"))
+		l.Say("%s in %s", term.Plural(made.Items, "item", "items"),
+			term.Plural(int64(len(made.BulkActions)), "bulk action", "bulk actions"))
 		return command.List(l.Printer, BulkView(), command.Seq(made.BulkActions), 0)
 	}
 	ctx, cancel := command.Within(ctx, time.Duration(timeout))

@@ -90,7 +90,8 @@ func panel(p term.Paint, wide int, tracks []*Track, elapsed time.Duration, help 
 // lastError returns the newest error of the tracks whose calls fail now, or nil.
 func lastError(tracks []*Track) (last *weir.LastError) {
 	for _, t := range tracks {
-		if e := t.Now.LastError; t.Now.Failing() && !e.Last.Before(t.Since) && !t.Now.State.Final() && (last == nil || e.Last.After(last.Last)) {
+		if e := t.Now.LastError; t.Now.Failing() && !e.Last.Before(t.Since) && !t.Now.State.Final() &&
+			(last == nil || e.Last.After(last.Last)) {
 			last = e
 		}
 	}
@@ -184,7 +185,8 @@ func countLine(p term.Paint, wide int, tracks []*Track, elapsed time.Duration) s
 	if c.Failed > 0 {
 		failed = p.Red(failed)
 	}
-	parts := []string{failed, "waiting " + term.Number(c.Waiting), "in flight " + term.Number(c.InFlight), "elapsed " + term.Clock(elapsed)}
+	parts := []string{failed, "waiting " + term.Number(c.Waiting), "in flight " + term.Number(c.InFlight), "elapsed " +
+		term.Clock(elapsed)}
 	if left := remaining(tracks); left > 0 {
 		parts = append(parts, "ETA "+term.Span(left))
 	}
@@ -224,10 +226,10 @@ func deadline(tracks []*Track) string {
 var causes = map[string]string{
 	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
 	"first_call": "the answer to its first call, which tells whether the endpoint works",
-	"fair_share": "its turn", "circuit_open": "the circuit breaker: calls failed, and it tries again in a moment",
-	"refused": "the downstream, which asked for a pause",
+	"fair_share": "its turn", "circuit_open": "the circuit of its resource, which is open",
+	"refused": "the downstream: it refuses calls",
 	"failing": "the endpoint: calls fail", "paused": "you: paused", "paused_tenant": "an operator: the tenant is paused",
-	"unknown_action": "a program that has its actions",
+	"unknown_action": "a process that has its actions",
 	"retry":          "the next attempt", "stopped": "you: it was stopped", "approval": "you: the canary waits for approval",
 	"cancelling": "calls in flight; the rest is cancelled",
 	"draft":      "you: it is not sealed yet", "sealed": "you: it is not started yet", "scheduled": "the time at which it starts",

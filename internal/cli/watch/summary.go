@@ -62,7 +62,8 @@ func Conclude(ctx context.Context, l *link.Link, scr *term.Screen, r *Running) (
 		l.Say("the canary has ended; the remaining items wait for approval: %s", approval(l, id))
 		return command.ExitStopped, nil
 	case rep.State == api.Failed:
-		return 0, command.Fail(command.ExitOther, fmt.Sprintf("%s cannot continue: %s", id, rep.Reason), "fix the cause, then create it again")
+		return 0, command.Fail(command.ExitOther, fmt.Sprintf("%s cannot continue: %s", id, rep.Reason),
+			"fix the cause, then create it again")
 	}
 	sum := summaryOf(&rep)
 	var files []string
@@ -241,7 +242,8 @@ func itemsText(p term.Paint, sum *report.Summary) string {
 	if c.Failed > 0 {
 		failed = p.Red(failed)
 	}
-	parts := []string{term.Number(c.Total), fmt.Sprintf("done %s (%s)", term.Number(c.Done), term.ExactPercent(c.Done, c.Total)), failed,
+	parts := []string{term.Number(c.Total), fmt.Sprintf("done %s (%s)", term.Number(c.Done),
+		term.ExactPercent(c.Done, c.Total)), failed,
 		"cancelled " + term.Number(c.Cancelled)}
 	if n := c.Pending(); n > 0 {
 		parts = append(parts, "pending "+term.Number(n))
@@ -276,7 +278,8 @@ func stepText(s report.Step, rateNote string) string {
 		text += "   items sent back " + term.Number(s.Refused)
 	}
 	if l := s.Latency; l.Max > 0 { // known once it has ended
-		text += fmt.Sprintf("   p50 %s  p95 %s  p99 %s", term.Span(time.Duration(l.P50)), term.Span(time.Duration(l.P95)), term.Span(time.Duration(l.P99)))
+		text += fmt.Sprintf("   p50 %s  p95 %s  p99 %s", term.Span(time.Duration(l.P50)), term.Span(time.Duration(l.P95)),
+			term.Span(time.Duration(l.P99)))
 	}
 	return text + "   " + term.PerSecond(s.Rate) + rateNote
 }
@@ -312,7 +315,8 @@ func nextSteps(l *link.Link, sum *report.Summary, r *Running) (next []string) {
 	}
 	switch {
 	case sum.State == weir.BulkStopped.String():
-		next = append(next, fmt.Sprintf("%s %s%s%s   (continues with the %s left)", program, resume, id, data, term.Number(sum.Counts.Pending())))
+		next = append(next, fmt.Sprintf("%s %s%s%s   (continues with the %s left)", program, resume, id, data,
+			term.Number(sum.Counts.Pending())))
 		if r.Run != nil {
 			if names := local.EndpointsOf(r.Run.Actions, r.Bulk.Steps); len(names) > 0 {
 				next = append(next, "if a URL is wrong: "+local.Correction(names))

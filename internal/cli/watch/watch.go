@@ -119,7 +119,8 @@ func (w *Watcher) Run(ctx context.Context) (End, error) {
 			}
 		case <-over:
 			if why == AllEnded {
-				return Aborted, command.Other(errors.Join(errors.New("the engine stopped before the run had ended"), w.Here.Err), "continue with --resume")
+				return Aborted, command.Other(errors.Join(errors.New("the engine stopped before the run had ended"), w.Here.Err),
+					"continue with --resume")
 			}
 			return why, nil
 		case err := <-w.Broken:

@@ -133,7 +133,8 @@ func (c *circuits) text() string {
 	case 1:
 		return fmt.Sprintf("calls of tenant %s fail while those of others succeed: only they wait, 1 to 10 s each time.", c.newest.tenant)
 	}
-	return fmt.Sprintf("calls of several tenants or steps fail, last of tenant %s, while those of others succeed: only they wait, 1 to 10 s each time.", c.newest.tenant)
+	return fmt.Sprintf("calls of several tenants or steps fail, last of tenant %s, while those of others succeed: only "+
+		"they wait, 1 to 10 s each time.", c.newest.tenant)
 }
 
 // sideline evaluates the end of a task for its tenant alone. If only this tenant's calls fail,

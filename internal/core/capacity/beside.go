@@ -83,7 +83,8 @@ type tenantOn struct {
 
 // Gather adds up what other nodes have to run.
 func Gather(others []Wants) *Others {
-	o := &Others{tiers: map[string][sched.Tiers]int64{}, nodes: map[uint32]int{}, on: map[tenantOn]int{}, needs: map[tenantOn]sched.Need{}}
+	o := &Others{tiers: map[string][sched.Tiers]int64{}, nodes: map[uint32]int{}, on: map[tenantOn]int{},
+		needs: map[tenantOn]sched.Need{}}
 	for _, wants := range others {
 		here := map[uint32]bool{}
 		for name, w := range wants { // sums: the order does not reach the output

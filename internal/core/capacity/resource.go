@@ -151,7 +151,8 @@ func (r *Resource) Cause() limit.Cause {
 func (r *Resource) Observe(now int64, tasks bool) quota.View {
 	u := r.gate.Observe(now)
 	v := quota.View{
-		Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Permit: u.Permit, Weight: int64(r.entry.Part()), Backlog: r.entry.Backlog(),
+		Used: u.Used, Busy: u.Busy, Short: u.Short, Cost: u.Cost, Permit: u.Permit, Weight: int64(r.entry.Part()),
+		Backlog: r.entry.Backlog(),
 	}
 	if tasks {
 		v.Used, v.Short = int64(u.InFlight), u.Cramped

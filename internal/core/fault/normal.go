@@ -14,7 +14,8 @@ const maxRead = 4 << 10
 
 // AppendNormal appends message without what differs from item to item: numbers become <n>, uuids, hex and other long ids
 // <id>, e-mail addresses <email>. Quoted text stays, but for the same inside it: it often is the cause, as in a JSON
-// body or the name of a field. So does an HTTP status at the beginning or after "answered", "status" or "code". White space is made single.
+// body or the name of a field. So does an HTTP status at the beginning or after "answered", "status" or
+// "code". White space is made single.
 func AppendNormal(dst []byte, message string) []byte {
 	start := len(dst)
 	message = message[:min(len(message), maxRead)]

@@ -264,7 +264,7 @@ func (b *Breaker) probed(now int64, failed bool) {
 		b.bad++
 	}
 	if failed && float64(b.bad) >= probeShare*float64(b.probes) {
-		b.open(now, Relapsed, fmt.Sprintf("%d of %d tasks that were to find out failed", b.bad, b.probes))
+		b.open(now, Relapsed, fmt.Sprintf("%d of %d probe calls failed", b.bad, b.probes))
 		return
 	}
 	if b.good++; b.good < 1<<b.stage {
@@ -275,7 +275,7 @@ func (b *Breaker) probed(now int64, failed bool) {
 		b.state.Text = fmt.Sprintf("half-open: %d of %d tasks succeeded, %d at a time are next.", b.probes-b.bad, b.probes, 1<<b.stage)
 		return
 	}
-	b.close(now, Recovered, fmt.Sprintf("closed: %d of %d tasks that were to find out succeeded.", b.probes-b.bad, b.probes))
+	b.close(now, Recovered, fmt.Sprintf("closed: %d of %d probe calls succeeded.", b.probes-b.bad, b.probes))
 }
 
 func (b *Breaker) close(now int64, why Reason, text string) {
@@ -305,7 +305,7 @@ func (b *Breaker) Release(now int64) {
 	}
 	b.manual = false
 	if b.state.Phase == Open {
-		b.state = BreakerState{Phase: Open, Reason: ByHand, Until: now, Text: "open by hand until now: a task will find out how it is."}
+		b.state = BreakerState{Phase: Open, Reason: ByHand, Until: now, Text: "open by hand until now: a probe call decides."}
 		return
 	}
 	b.buckets, b.inARow = [tripBuckets]bucket{}, 0

@@ -146,7 +146,8 @@ func (st RateState) cutTo(x sample, est, was float64, c RateConfig) RateState {
 	est = st.floor(est, c)
 	st.Limited, st.Found, st.Last = true, est, est
 	st.Rate = st.floor(st.Begin*est, c)
-	return st.told(Cut, "lowered from %[2]s to %[1]s items/s: %.1[3]f %% of %[4]s items/s were refused; the limit seems to be about %[5]s.",
+	return st.told(Cut, "lowered from %[2]s to %[1]s items/s: %.1[3]f %% of %[4]s items/s were refused; the limit seems "+
+		"to be about %[5]s.",
 		figure(st.Rate), figure(was), 100*x.refused(), figure(x.rate()), figure(est))
 }
 
@@ -194,5 +195,6 @@ func (st RateState) ask(past int64, c RateConfig) RateState {
 	if st.Ahead > 0 {
 		return st.told(Growing, "%s items/s, growing fast from %s for %s.", figure(st.Rate), figure(st.Found), seconds(past))
 	}
-	return st.told(Growing, "tries %s items/s: nothing was refused for %s at %s.", figure(st.Rate), seconds(past+st.Hold), figure(st.Found))
+	return st.told(Growing, "tries %s items/s: nothing was refused for %s at %s.", figure(st.Rate),
+		seconds(past+st.Hold), figure(st.Found))
 }

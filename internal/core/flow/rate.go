@@ -291,7 +291,8 @@ func (st RateState) shut(s Seen, c RateConfig) RateState {
 	st.Shut = cmp.Or(st.Shut, was)
 	st = st.quarter(st.Shut, c)
 	st.Since = max(st.Since, s.back()-st.Hold)
-	return st.told(Restarted, "%s items/s once the downstream is open again: all items are refused with a time to come back.", figure(st.Rate))
+	return st.told(Restarted, "%s items/s once the downstream is open again: all items are refused with a time to come "+
+		"back.", figure(st.Rate))
 }
 
 // Blocks returns until when a resource must not be called because of a window that the rule has

@@ -24,7 +24,8 @@ func (m *Machine) Census(yield func(*Held)) {
 	var h Held
 	for _, b := range m.bulks { // the caller adds up: order does not reach the output
 		h = Held{
-			ID: b.spec.ID, Tenant: b.spec.Tenant, State: b.state, Away: b.away(), Counts: b.status.Counts(b.spec.Items), Steps: b.status.Steps,
+			ID: b.spec.ID, Tenant: b.spec.Tenant, State: b.state, Away: b.away(), Counts: b.status.Counts(b.spec.Items),
+			Steps:    b.status.Steps,
 			InFlight: b.inFlight, Waiting: b.waiting, Started: b.status.Started,
 		}
 		if words := m.causes(b); len(words) > 0 {

@@ -73,7 +73,8 @@ func (s *step) queueFilter(l *live, n int) {
 // those left for calls, and for those that go on.
 func (s *step) mayFilter() bool {
 	f := s.filter
-	return f != nil && f.after == 0 && s.bulk.state == weir.BulkRunning && (f.blocks.Len() > 0 || s.first() && s.bulk.unopened() > 0) &&
+	return f != nil && f.after == 0 && s.bulk.state == weir.BulkRunning &&
+		(f.blocks.Len() > 0 || s.first() && s.bulk.unopened() > 0) &&
 		s.queued-f.items <= s.bound() && !s.crowded()
 }
 

@@ -205,7 +205,8 @@ func (m *Machine) sendOrders(now int64, g *generation, b *bulk) {
 func (b *bulk) orders(to int, number uint64) *Orders {
 	h, t := b.shard.home, &b.shard.home.tallies[to]
 	o := &Orders{
-		ID: b.spec.ID, Number: number, Shard: to, Home: b.spec.Shards[0], To: b.spec.Shards[to], From: t.Have, State: b.state, Cause: b.status.CancelCause,
+		ID: b.spec.ID, Number: number, Shard: to, Home: b.spec.Shards[0], To: b.spec.Shards[to], From: t.Have,
+		State: b.state, Cause: b.status.CancelCause,
 		Reason: b.status.Reason, Rest: b.shard.rest,
 	}
 	if t.Have == 0 {

@@ -193,7 +193,8 @@ func (m *Machine) loadRetries(now int64, l *live) {
 	for _, row := range l.state.Retries {
 		items := row.Items
 		r := &retryTask{
-			at: l.bulk.steps[row.Step], l: l, attempt: int(row.Attempt), fails: int(row.Fails), failing: row.Fails > 0, unlike: row.Blamed, blamed: row.Blamed, due: row.Due,
+			at: l.bulk.steps[row.Step], l: l, attempt: int(row.Attempt), fails: int(row.Fails), failing: row.Fails > 0,
+			unlike: row.Blamed, blamed: row.Blamed, due: row.Due,
 		}
 		r.items = items.Take(nil, block.Size)
 		r.crashes = int(row.Crashes)

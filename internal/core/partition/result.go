@@ -149,7 +149,8 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 		b.status.Steps[s.no].Skipped++
 	}
 	if len(o.Output) > 0 || t.Attempt > 1 || o.Uncalled { // no answer and one attempt are the default
-		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output, Attempts: attempts(t, o.Uncalled), Output: o.Output})
+		l.results = append(l.results, block.Result{Item: item, Step: uint8(s.no), Kind: block.Output,
+			Attempts: attempts(t, o.Uncalled), Output: o.Output})
 	}
 	if s.no == len(b.steps)-1 {
 		b.status.Done++

@@ -123,8 +123,9 @@ func NextRemoval(now int64, rows Rows, id weir.BulkID) (*Removal, error) {
 
 func beginRemoval(now int64, c *Created, s *Status) *Removal {
 	return &Removal{
-		ID:     c.ID,
-		set:    []store.Row{SealJSON(tombstoneKey(c.ID), Tombstone{s.Finished, now}), SealJSON(removingKey(c.ID), &removing{Blocks: c.Blocks()})},
+		ID: c.ID,
+		set: []store.Row{SealJSON(tombstoneKey(c.ID), Tombstone{s.Finished, now}),
+			SealJSON(removingKey(c.ID), &removing{Blocks: c.Blocks()})},
 		delete: [][]byte{specKey(c.ID), statusKey(c.ID)},
 	}
 }

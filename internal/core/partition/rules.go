@@ -60,7 +60,8 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 		return
 	}
 	spec := *b.spec
-	spec.Rules, spec.RulesBy, spec.Tier, spec.Priority, spec.Concurrency, spec.Rates, spec.StopOn = r.Number, r.By, r.Tier, r.Priority, r.Concurrency, r.Rates, r.StopOn
+	spec.Rules, spec.RulesBy, spec.Tier, spec.Priority, spec.Concurrency, spec.Rates, spec.StopOn = r.Number, r.By,
+		r.Tier, r.Priority, r.Concurrency, r.Rates, r.StopOn
 	b.spec = &spec
 	most := spec.Concurrency
 	if b.shard != nil {

@@ -173,7 +173,8 @@ func (b *bulk) doubt() string {
 		called := done + n.Failed + n.LeftOut
 		switch {
 		case called == 0:
-			return fmt.Sprintf("canary: step %s called nothing, because every item of the canary skipped it; approve the rest by hand, or choose a larger canary", b.spec.Steps[i])
+			return fmt.Sprintf("canary: step %s called nothing, because every item of the canary skipped it; approve the rest "+
+				"by hand, or choose a larger canary", b.spec.Steps[i])
 		case done == 0 || float64(done) < c.Success*float64(called):
 			return fmt.Sprintf("canary: of %d items that did not skip step %s, %d were done", called, b.spec.Steps[i], done)
 		}

@@ -159,7 +159,8 @@ func (r *Result) verdict() verdict {
 	if first == nil {
 		return verdict{uncalled: true}
 	}
-	v := verdict{failed: true, refused: first.Kind == weir.OutcomeRefused, rejected: r.Rejected, code: first.Code, message: first.Message}
+	v := verdict{failed: true, refused: first.Kind == weir.OutcomeRefused, rejected: r.Rejected, code: first.Code,
+		message: first.Message}
 	if v.code == "" {
 		v.code = first.Kind.String()
 	}

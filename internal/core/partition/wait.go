@@ -186,7 +186,8 @@ func (s *step) join() {
 	for len(s.retries) > 1 {
 		a := s.retries.Pop()
 		b := s.retries[0] // in a statement of its own: only then is it read after the pop
-		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && a.failing == b.failing && a.unlike == b.unlike && a.blamed == b.blamed && len(a.items)+len(b.items) <= s.most()
+		fits := a.l == b.l && a.attempt == b.attempt && a.fails == 0 && b.fails == 0 && a.failing == b.failing &&
+			a.unlike == b.unlike && a.blamed == b.blamed && len(a.items)+len(b.items) <= s.most()
 		if fits {
 			s.retries.Pop()
 			a.items = append(a.items, b.items...)

@@ -76,7 +76,8 @@ func NewPlanner(l store.Limit, chunk int64) *Planner {
 // Plan returns the targets for the nodes' reports, and whether they differ from those before.
 // members are the nodes that are alive. Silent nodes may be dead: each keeps what it holds, and
 // the others share the rest.
-func (p *Planner) Plan(now int64, members []string, hs []store.Holding, silent map[string]bool) (targets map[string]int64, changed bool) {
+func (p *Planner) Plan(now int64, members []string, hs []store.Holding,
+	silent map[string]bool) (targets map[string]int64, changed bool) {
 	list, drawn := p.meet(now, hs, silent)
 	kept, changed := p.keep()
 	count := max(len(members), len(hs), 1)

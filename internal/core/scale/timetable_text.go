@@ -123,7 +123,8 @@ func parseClock(text string) (time.Duration, error) {
 func parseZone(name string) (*time.Location, error) {
 	zone, err := time.LoadLocation(name)
 	if err != nil || zone == time.Local {
-		return nil, fmt.Errorf("%q is not a time zone that is known here, give a name such as Europe/Berlin, or leave it out for UTC", name)
+		return nil, fmt.Errorf("%q is not a time zone that is known here, give a name such as Europe/Berlin, or leave it "+
+			"out for UTC", name)
 	}
 	if zone == time.UTC {
 		return nil, nil

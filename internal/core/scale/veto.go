@@ -47,12 +47,14 @@ func veto(s Signals, st State, w wanted) (Decision, bool) {
 func doubt(s Signals, st State, w wanted) (Decision, bool) {
 	n := s.Workers
 	if ended, expected, hang := stall(s, st); hang {
-		return decided(n, VetoStall, "held at %d: %.1f wanted, but %d tasks ended where %.0f were due.", n, w.desired, ended, expected), true
+		return decided(n, VetoStall, "held at %d: %.1f wanted, but %d tasks ended where %.0f were due.", n, w.desired,
+			ended, expected), true
 	}
 	for _, t := range st.Tracks {
 		if t.unproven() && (w.why != Cold || t.Evidence > 0) {
 			return decided(n, VetoSlow,
-				"held at %d: %.1f wanted, but the tasks of %s, %.2f s each, have yet to show that they do not fail.", n, w.desired, t.Resource, t.Service), true
+				"held at %d: %.1f wanted, but the tasks of %s, %.2f s each, have yet to show that they do not fail.", n,
+				w.desired, t.Resource, t.Service), true
 		}
 	}
 	return Decision{}, false

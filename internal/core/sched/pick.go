@@ -194,7 +194,8 @@ func (q *Queue) entryOf(now int64, f *flow, path Path) *Entry {
 // exceeds reports whether f has its whole share of what is scarce, and has to wait for flows
 // that have less. Small work is owed more than it is about to use.
 func (q *Queue) exceeds(now int64, f *flow, path Path) bool {
-	if (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && path != PathAged && f.class == noClass) && q.atShare(f.tenant) {
+	if (q.tight() || q.overdrawn(f) || f.tier.r.hangs(now) || q.guarded() && path != PathAged && f.class == noClass) &&
+		q.atShare(f.tenant) {
 		return true
 	}
 	return f.class == noClass && f.atDue()

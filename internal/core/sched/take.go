@@ -24,7 +24,8 @@ func (q *Queue) Take(now int64, e *Entry, cost int) (p Pick, at int64, ok bool) 
 func (q *Queue) Open(now int64, e *Entry) (at int64, ok bool) {
 	g, f := e.bulk, e.flow
 	r := f.tier.r
-	if q.tight() || r.workers >= 0 && r.inFlight >= r.workers || g.state != bulkRunning || g.atCap() || g.tenant.blocked() || f.shut(now) {
+	if q.tight() || r.workers >= 0 && r.inFlight >= r.workers || g.state != bulkRunning || g.atCap() ||
+		g.tenant.blocked() || f.shut(now) {
 		return math.MaxInt64, false
 	}
 	return now, true

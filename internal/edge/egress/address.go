@@ -20,7 +20,8 @@ type rules struct {
 }
 
 func newRules(allow []Rule, self Self) rules {
-	return rules{allow: allow, self: self, public: ssrf.New(ssrf.WithAnyNetwork(), ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureWire))}
+	return rules{allow: allow, self: self, public: ssrf.New(ssrf.WithAnyNetwork(), ssrf.WithAnyPort(),
+		ssrf.WithDeniedV4Prefixes(azureWire))}
 }
 
 // refuse returns why a connection must not be made, or an empty string if it may be.

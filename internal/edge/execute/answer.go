@@ -90,12 +90,20 @@ func parse(body []byte) (*answer, error) {
 	}
 	a := &answer{}
 	if err := json.Unmarshal(text, a); err != nil {
-		return nil, fmt.Errorf("answer is broken: %s", Excerpt([]byte(err.Error()), excerptBytes))
+		return nil, fmt.Errorf("answer is broken: %s: %s", unreadable(err), Excerpt(text[:min(len(text), 64)], 64))
 	}
 	if a.Results == nil && a.Default == "" {
 		return nil, errors.New(`answer has neither "results" nor "default"`)
 	}
 	return a, nil
+}
+
+// unreadable says what is wrong with a JSON document, without the names of Go types.
+func unreadable(err error) string {
+	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.JSONKind != 0 {
+		return fmt.Sprintf("a JSON %s at %q is of the wrong type", e.JSONKind, e.JSONPointer)
+	}
+	return Excerpt([]byte(err.Error()), excerptBytes)
 }
 
 // htmlTitle returns the title of an HTML page, for error messages.

@@ -77,7 +77,8 @@ func newPanicError(value any) *PanicError {
 // it.
 func handlerStack() string {
 	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)]) // above: Callers, handlerStack, newPanicError, Run's deferred function
+	// above: Callers, handlerStack, newPanicError, Run's deferred function
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
 	var b strings.Builder
 	for kept := 0; kept < maxFrames; {
 		f, more := frames.Next()

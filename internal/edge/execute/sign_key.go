@@ -122,7 +122,8 @@ func parseKey(one string) (key, error) {
 // match: signing with a pair that does not match reveals the private key.
 func parsePrivate(raw []byte) (key, error) {
 	if len(raw) != ed25519.SeedSize && len(raw) != ed25519.PrivateKeySize {
-		return key{}, secretError(fmt.Sprintf("is a private key of %d bytes, not %d or %d", len(raw), ed25519.SeedSize, ed25519.PrivateKeySize))
+		return key{}, secretError(fmt.Sprintf("is a private key of %d bytes, not %d or %d", len(raw), ed25519.SeedSize,
+			ed25519.PrivateKeySize))
 	}
 	private := ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize])
 	if len(raw) == ed25519.PrivateKeySize && !private.Equal(ed25519.PrivateKey(raw)) {

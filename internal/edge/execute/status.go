@@ -24,7 +24,8 @@ func (c *caller) refusal(resp *http.Response, t *weir.Task, req *request) error 
 	switch {
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
 		return &weir.RefusedError{
-			After: refusedFor(resp.Header, c.now()), OfTenant: strings.EqualFold(resp.Header.Get(headerRefused), "tenant"), Err: errors.New(text),
+			After: refusedFor(resp.Header, c.now()), OfTenant: strings.EqualFold(resp.Header.Get(headerRefused), "tenant"),
+			Err: errors.New(text),
 		}
 	case status < 300:
 		return badAnswer(status, "answered %s where JSON was expected", statusText(status))

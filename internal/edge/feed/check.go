@@ -138,7 +138,8 @@ func (o *Object) check(in *weir.InputError) {
 	switch o.Format {
 	case source.Auto, source.CSV, source.NDJSON, source.JSON:
 	default:
-		in.Add("bad_format", "object.format", fmt.Sprintf("%q is not a known format", o.Format), "use csv, ndjson or json, or leave it out")
+		in.Add("bad_format", "object.format", fmt.Sprintf("%q is not a known format", o.Format),
+			"use csv, ndjson or json, or leave it out")
 	}
 	if d := o.Delimiter; d != "" && (len(d) != 1 || d[0] < ' ' && d[0] != '\t' || d[0] > '~' || d[0] == '"') {
 		in.Add("bad_delimiter", "object.delimiter", fmt.Sprintf("%q cannot separate cells", d), "use one of , ; | or a tab")

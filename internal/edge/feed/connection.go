@@ -73,7 +73,8 @@ func (find Lookup) connection(name, field string, kind Kind) (Connection, error)
 	}
 	in := &weir.InputError{}
 	if c.Kind != kind {
-		in.Add("bad_connection", field, fmt.Sprintf("connection %q is of kind %s", name, c.Kind), "name a connection of kind "+string(kind))
+		in.Add("bad_connection", field, fmt.Sprintf("connection %q is of kind %s", name, c.Kind),
+			"name a connection of kind "+string(kind))
 		return Connection{}, in
 	}
 	if c.Address == "" {

@@ -57,7 +57,8 @@ func openKafka(s Spec, find Lookup, w World) (Feed, error) {
 		kgo.FetchMaxBytes(PageBytes), kgo.FetchMaxPartitionBytes(PageBytes),
 		kgo.MaxConcurrentFetches(1),
 		kgo.MetadataMinAge(100 * time.Millisecond),
-		kgo.RetryBackoffFn(func(tries int) time.Duration { return min(50*time.Millisecond<<min(tries, 6), 2*time.Second) }), // within one read
+		// within one read
+		kgo.RetryBackoffFn(func(tries int) time.Duration { return min(50*time.Millisecond<<min(tries, 6), 2*time.Second) }),
 	}, sign...)}
 	if err := kgo.ValidateOpts(f.opts...); err != nil {
 		in := &weir.InputError{}

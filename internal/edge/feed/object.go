@@ -62,7 +62,8 @@ func openObject(s Spec, find Lookup, w World) (Feed, error) {
 	}
 	if err != nil {
 		in := &weir.InputError{}
-		in.Add("bad_connection", "object.connection", "its address is not the URL of a server", "write it as https://host:port, without a path")
+		in.Add("bad_connection", "object.connection", "its address is not the URL of a server",
+			"write it as https://host:port, without a path")
 		return nil, in
 	}
 	return f, nil
@@ -170,5 +171,6 @@ func (f *object) refused(e minio.ErrorResponse) error {
 }
 
 func changed() *PermanentError {
-	return permanent(CodeChanged, "the object was replaced after reading began", "keep the object until it is read, or start again", nil)
+	return permanent(CodeChanged, "the object was replaced after reading began",
+		"keep the object until it is read, or start again", nil)
 }

@@ -104,7 +104,8 @@ func (s *objectStream) get(f *object) error {
 		return changed()
 	}
 	if info.ETag == "" {
-		return permanent(CodeBadAnswer, "the server names no ETag, so a change of the object would not be noticed", "use a server that does", nil)
+		return permanent(CodeBadAnswer, "the server names no ETag, so a change of the object would not be noticed",
+			"use a server that does", nil)
 	}
 	s.at.ETag = info.ETag
 	if s.at.Offset > 0 && head.Get("Content-Range") == "" {

@@ -99,7 +99,8 @@ func nextInBody(cursor, link json.RawMessage) (nextPage, *PermanentError) {
 		return nextPage{cursor: v.String()}, nil
 	case nil:
 	default:
-		return nextPage{}, permanent(CodeBadAnswer, "next_cursor is neither text nor a number: "+excerpt(cursor), "answer with a text", nil)
+		return nextPage{}, permanent(CodeBadAnswer, "next_cursor is neither text nor a number: "+excerpt(cursor),
+			"answer with a text", nil)
 	}
 	var l *string
 	if err := json.Unmarshal([]byte(cmp.Or(string(link), "null")), &l); err != nil {

@@ -79,7 +79,8 @@ func (g *segment) refused(resp *http.Response, body []byte) error {
 		err = fmt.Errorf("%w: %s", err, text)
 	}
 	switch s := resp.StatusCode; {
-	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusTooEarly, s >= http.StatusInternalServerError:
+	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s == http.StatusTooEarly,
+		s >= http.StatusInternalServerError:
 		return &TransientError{Wait: retryAfter(resp.Header, g.now()), Err: err}
 	case s == http.StatusNotFound, s == http.StatusGone:
 		return permanent(CodeNotFound, "no such segment", "check the URL", err)

@@ -21,7 +21,8 @@ func newPattern(text string) (*pattern, error) {
 	}
 	size := sizeOf(tree)
 	if size > MaxPattern {
-		return nil, fmt.Errorf("the regular expression has about %d parts when its repetitions are counted; %d is the most", size, MaxPattern)
+		return nil, fmt.Errorf("the regular expression has about %d parts when its repetitions are counted; %d is the most",
+			size, MaxPattern)
 	}
 	re, err := regexp.Compile(text)
 	return &pattern{re, size}, err

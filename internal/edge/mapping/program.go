@@ -91,7 +91,8 @@ func (s *scope) mapping(errs *weir.InputError, field string, texts map[string]st
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		quoted, err := jsontext.AppendQuote(nil, name)
 		if err != nil || name == "" || len(name) > MaxName {
-			errs.Add(s.code, field, fmt.Sprintf("%q cannot be the name of a member", name), fmt.Sprintf("use 1 to %d bytes of UTF-8", MaxName))
+			errs.Add(s.code, field, fmt.Sprintf("%q cannot be the name of a member", name),
+				fmt.Sprintf("use 1 to %d bytes of UTF-8", MaxName))
 			continue
 		}
 		out = append(out, member{quoted, s.add(errs, field+"."+name, texts[name], false)})

@@ -66,7 +66,8 @@ func CompileSchema(field string, raw []byte) (*Schema, error) {
 	case !known:
 		return nil, wrong("has too many parts that check the same value", "make it simpler")
 	case again:
-		return nil, wrong("refers to itself more than once for the same member, so that each level of a document doubles the work", "refer to itself in one place only")
+		return nil, wrong("refers to itself more than once for the same member, so that each level of a document doubles "+
+			"the work", "refer to itself in one place only")
 	}
 	return &Schema{s}, nil
 }

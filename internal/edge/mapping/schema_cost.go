@@ -71,7 +71,8 @@ func children(s *jsonschema.Schema) []*jsonschema.Schema {
 // a value. Each level of a document would then multiply the work. known is false if the schema
 // is too large to find out.
 func multiplies(root *jsonschema.Schema) (again, known bool) {
-	w := &walk{left: mostParts, kids: map[*jsonschema.Schema]parts{}, circle: map[*jsonschema.Schema]int{}, low: map[*jsonschema.Schema]int{}}
+	w := &walk{left: mostParts, kids: map[*jsonschema.Schema]parts{}, circle: map[*jsonschema.Schema]int{},
+		low: map[*jsonschema.Schema]int{}}
 	if w.visit(root); w.left < 0 {
 		return false, false
 	}

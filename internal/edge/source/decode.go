@@ -57,7 +57,8 @@ func (r *Reader) decompress(in *bufio.Reader) (io.Reader, error) {
 		return gzip.NewReader(in)
 	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		r.found.Compression = "zstd"
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow)) // decodes as it is read, no goroutine
+		// decodes as it is read, no goroutine
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, err
 		}

@@ -92,7 +92,8 @@ var goodName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$`)
 
 func checkChain(name string, steps []weir.Step, bad *weir.InputError) {
 	if !goodName.MatchString(name) {
-		bad.Add("bad_name", "name", fmt.Sprintf("%q is not a valid name", name), "use letters, digits, '.', '-', '_' and '+', at most 128")
+		bad.Add("bad_name", "name", fmt.Sprintf("%q is not a valid name", name),
+			"use letters, digits, '.', '-', '_' and '+', at most 128")
 	}
 	if len(steps) == 0 {
 		bad.Add("no_steps", "steps", "is empty", "start a chain with weir.Start")
@@ -111,7 +112,8 @@ func checkChain(name string, steps []weir.Step, bad *weir.InputError) {
 // readyStep checks one step and makes its handler: over HTTP if it has an endpoint.
 func (c *Catalog) readyStep(s *weir.Step, field string, bad *weir.InputError) error {
 	if !goodName.MatchString(s.Name) {
-		bad.Add("bad_name", field+".name", fmt.Sprintf("%q is not a valid name", s.Name), "use letters, digits, '.', '-' and '_', at most 128")
+		bad.Add("bad_name", field+".name", fmt.Sprintf("%q is not a valid name", s.Name),
+			"use letters, digits, '.', '-' and '_', at most 128")
 	}
 	if s.BatchSize < 1 || s.BatchSize > 1000 {
 		bad.Add("out_of_range", field+".batch_size", fmt.Sprintf("%d is not between 1 and 1000", s.BatchSize), "leave it 0 for 100")

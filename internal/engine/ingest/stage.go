@@ -39,7 +39,8 @@ func StagedFor(name weir.BulkID) weir.BulkID {
 // Stage sets items aside for the bulk action of that id. The caller keeps
 // what it returns, and drops it when it is not needed any more. When it fails
 // nothing is kept. Ids are compared within the call.
-func (in *Intake) Stage(ctx context.Context, id weir.BulkID, rule weir.DuplicateRule, items iter.Seq2[weir.RawItem, error]) (Stage, error) {
+func (in *Intake) Stage(ctx context.Context, id weir.BulkID, rule weir.DuplicateRule,
+	items iter.Seq2[weir.RawItem, error]) (Stage, error) {
 	if items == nil {
 		return Stage{}, NoIterator()
 	}

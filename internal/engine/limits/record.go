@@ -130,7 +130,8 @@ func check(l *weir.Limits) error {
 func checkLayer(l *weir.FileLimits, bad *weir.InputError) {
 	for name, r := range l.Resources {
 		if r.Rate != nil && !(*r.Rate >= 0 && *r.Rate <= 1e9) {
-			bad.Add("out_of_range", "resources."+name+".rate", fmt.Sprintf("%v is not between 0 and 1e9 a second", *r.Rate), "0 is unlimited")
+			bad.Add("out_of_range", "resources."+name+".rate", fmt.Sprintf("%v is not between 0 and 1e9 a second", *r.Rate),
+				"0 is unlimited")
 		}
 		if r.Concurrency != nil && (*r.Concurrency < 0 || *r.Concurrency > 1_000_000) {
 			bad.Add("out_of_range", "resources."+name+".concurrency",

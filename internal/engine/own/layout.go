@@ -84,7 +84,8 @@ func parseMap(raw []byte) (*Map, error) {
 // check refuses a map of another format, and one that cannot be.
 func (m *Map) check() error {
 	if m.Format != storedFormat {
-		return fmt.Errorf("the store has data of format %d, and this version of weir reads format %d: run the version that wrote it", m.Format, storedFormat)
+		return fmt.Errorf("the store has data of format %d, and this version of weir reads format %d: run the version that "+
+			"wrote it", m.Format, storedFormat)
 	}
 	if m.Partitions < 1 || m.Most < m.Partitions || m.Most > stored.MaxPartitions || m.Closing && len(m.Before) == 0 {
 		return fmt.Errorf("map of partitions %+v: %w", *m, store.ErrCorrupt)
@@ -156,7 +157,8 @@ func (l *Layout) tell(ctx context.Context, was *Map) {
 	if now.Partitions == was.Partitions && now.Partitions == now.Most {
 		return
 	}
-	l.log.LogAttrs(ctx, slog.LevelInfo, "new work is spread over fewer or more partitions than before; work that is there stays where it is",
+	l.log.LogAttrs(ctx, slog.LevelInfo, "new work is spread over fewer or more partitions than before; work that is "+
+		"there stays where it is",
 		slog.Int("partitions", now.Partitions), slog.Int("before", was.Partitions), slog.Int("kept", now.Most))
 }
 
@@ -213,7 +215,8 @@ func (l *Layout) closeClaims(ctx context.Context, raw []byte, m *Map) error {
 // have been first. What else is missing, the owners of the partitions find out.
 func (l *Layout) restore(ctx context.Context) error {
 	m := *l.Now()
-	l.log.LogAttrs(ctx, slog.LevelError, "the store has lost the map of partitions, putting it back", slog.Uint64("generation", m.Generation))
+	l.log.LogAttrs(ctx, slog.LevelError, "the store has lost the map of partitions, putting it back",
+		slog.Uint64("generation", m.Generation))
 	m.Closing = m.Closing || m.Generation > 1 // which claims are refused is lost, too
 	m.Restored = time.Now().UnixNano()
 	if err := l.write(ctx, nil, &m); err != nil {

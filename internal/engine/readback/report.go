@@ -64,7 +64,8 @@ func summary(b *Bulk, s *partition.Status) report.Summary {
 	c := s.Counts(b.Spec.Items)
 	started := s.Began().UTC()
 	sum := report.Summary{
-		ID: string(b.id), Name: b.Spec.Name, Tenant: b.Spec.Tenant, State: s.State.String(), Reason: s.Reason, RetryOf: string(b.Spec.RetryOf),
+		ID: string(b.id), Name: b.Spec.Name, Tenant: b.Spec.Tenant, State: s.State.String(), Reason: s.Reason,
+		RetryOf:   string(b.Spec.RetryOf),
 		StartedAt: started, Durability: b.from.store.Durability(), Duplicates: b.Spec.Duplicates,
 		Counts: c,
 	}

@@ -104,7 +104,8 @@ func (s *Scaler) carryOut(ctx context.Context, d *weir.Decision) error {
 	if d.Shadow || d.From == d.To {
 		return nil
 	}
-	order := partition.Scale{Type: partition.ScaleUp, Lane: d.Lane.Resource, Workers: d.To, Reason: d.Text, Epoch: d.Epoch, At: d.At.UnixNano()}
+	order := partition.Scale{Type: partition.ScaleUp, Lane: d.Lane.Resource, Workers: d.To, Reason: d.Text,
+		Epoch: d.Epoch, At: d.At.UnixNano()}
 	if d.To < d.From {
 		order.Type = partition.ScaleDown
 	}

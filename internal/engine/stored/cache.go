@@ -102,7 +102,8 @@ func (c *Cache) remove(e *Entry) {
 }
 
 // OpenBlock reads one block from the store.
-func OpenBlock(ctx context.Context, s store.Blocks, c *block.Codec, partition int, id weir.BulkID, no uint32) (*block.Items, error) {
+func OpenBlock(ctx context.Context, s store.Blocks, c *block.Codec, partition int, id weir.BulkID,
+	no uint32) (*block.Items, error) {
 	raw, err := s.GetBlock(ctx, partition, id, no)
 	if err != nil {
 		return nil, fmt.Errorf("block %d of %s: %w", no, id, err)

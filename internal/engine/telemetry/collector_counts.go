@@ -31,15 +31,16 @@ func newCountsCollector(r *Recorder, held iter.Seq[*Census], regressions func() 
 	var all descs
 	desc := all.add
 	c := &countsCollector{
-		of:            r,
-		parts:         held,
-		setBack:       regressions,
-		ingested:      desc("items_ingested_total", "Items accepted by this node, by tenant and source.", "tenant", "source"),
-		finished:      desc("items_finished_total", "Items that ended, by the action at which they ended.", "action", "tenant", "state"),
-		attempts:      desc("item_attempts_total", "Attempts of items, by result.", "action", "result"),
-		itemDuration:  desc("item_duration_seconds", "Duration of the calls of items.", "action"),
-		itemWait:      desc("item_wait_seconds", "Time from the start of a bulk action to the first call of an item.", "action"),
-		atRisk:        desc("items_at_risk", "Items in flight, or with results that are not durable yet: they are run again if this node dies."),
+		of:           r,
+		parts:        held,
+		setBack:      regressions,
+		ingested:     desc("items_ingested_total", "Items accepted by this node, by tenant and source.", "tenant", "source"),
+		finished:     desc("items_finished_total", "Items that ended, by the action at which they ended.", "action", "tenant", "state"),
+		attempts:     desc("item_attempts_total", "Attempts of items, by result.", "action", "result"),
+		itemDuration: desc("item_duration_seconds", "Duration of the calls of items.", "action"),
+		itemWait:     desc("item_wait_seconds", "Time from the start of a bulk action to the first call of an item.", "action"),
+		atRisk: desc("items_at_risk", "Items in flight, or with results that are not durable yet: they are run again "+
+			"if this node dies."),
 		taskDuration:  desc("task_duration_seconds", "Duration of tasks.", "action"),
 		taskItems:     desc("task_items", "Items per task.", "action"),
 		tasksInFlight: desc("tasks_in_flight", "Tasks in flight.", "action"),

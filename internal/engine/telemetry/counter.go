@@ -197,7 +197,8 @@ func (t *Counter) TakeCensus(now int64, m *partition.Machine, bounded map[string
 	if c.at == 0 {
 		span = 0
 	}
-	*c = Census{states: map[string]int{}, tasks: map[string]int{}, Pending: map[string]int64{}, at: now, atRisk: int64(m.Uncommitted())}
+	*c = Census{states: map[string]int{}, tasks: map[string]int{}, Pending: map[string]int64{}, at: now,
+		atRisk: int64(m.Uncommitted())}
 	m.Census(func(h *partition.Held) {
 		c.atRisk += h.InFlight
 		if h.Away {

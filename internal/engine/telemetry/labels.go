@@ -123,7 +123,8 @@ func (l *labels) most() (tenant string) {
 // least is the tenant with the least to do of those that have had their label long enough.
 func (l *labels) least(now time.Time) (tenant string) {
 	for t, since := range l.since {
-		if now.Sub(since) >= labelFor && (tenant == "" || l.scores[t] < l.scores[tenant] || l.scores[t] == l.scores[tenant] && t < tenant) {
+		if now.Sub(since) >= labelFor && (tenant == "" || l.scores[t] < l.scores[tenant] ||
+			l.scores[t] == l.scores[tenant] && t < tenant) {
 			tenant = t
 		}
 	}

@@ -99,7 +99,8 @@ func (t *laneTotals) addTenants(now int64, x *partition.LaneLoad) {
 		}
 		rate += part * (float64(got)/span - rate)
 		taken[top.Name], rates[top.Name] = top.Taken, rate
-		t.Tenants = append(t.Tenants, weir.LaneTenant{Tenant: top.Name, Ready: top.Backlog, InFlight: top.InFlight, Rate: rate, Claim: top.Claim})
+		t.Tenants = append(t.Tenants, weir.LaneTenant{Tenant: top.Name, Ready: top.Backlog, InFlight: top.InFlight,
+			Rate: rate, Claim: top.Claim})
 	}
 	t.looked, t.taken, t.rates = now, taken, rates
 }

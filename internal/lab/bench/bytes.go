@@ -51,7 +51,8 @@ func measureBytes(ctx context.Context, dir string, p params) (figures, error) {
 	}
 	disk, err := size(dir)
 	n := float64(p.Items)
-	return figures{"raw": float64(raw) / n, "pending": float64(blocks) / n, "finished": float64(rows) / n, "disk": float64(disk) / n}, err
+	return figures{"raw": float64(raw) / n, "pending": float64(blocks) / n, "finished": float64(rows) / n,
+		"disk": float64(disk) / n}, err
 }
 
 // size is how many bytes the files of a directory have.

@@ -13,7 +13,8 @@ import (
 // cancelPartitions decides in how many of them a bulk action is.
 const cancelPartitions = 8
 
-// cancel ends a large bulk action: it takes effect at once, and costs the same for any number of items in each partition that it is in.
+// cancel ends a large bulk action: it takes effect at once, and costs the same for any number of items in
+// each partition that it is in.
 func cancel(b *bench) error {
 	var errs error
 	for _, n := range []int{10_000, million} {

@@ -24,7 +24,8 @@ type params struct {
 
 // flags are those by which a child is told.
 func (p params) flags() []string {
-	return []string{"-items", strconv.Itoa(p.Items), "-batch", strconv.Itoa(p.Batch), "-flood=" + strconv.FormatBool(p.Flood), "-url", p.URL}
+	return []string{"-items", strconv.Itoa(p.Items), "-batch", strconv.Itoa(p.Batch), "-flood=" +
+		strconv.FormatBool(p.Flood), "-url", p.URL}
 }
 
 // figures is what a measurement found out, by name.

@@ -79,7 +79,8 @@ func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 		n.After(w.rng.Int64N(int64(flow.Window)), func() { w.steer(n) })
 		w.each = append(w.each, n)
 		for p := range u.partitions {
-			n.submit(p, partition.Created{ID: weir.BulkID(fmt.Sprint("ba_", p)), Tenant: fmt.Sprint(p), Items: endless / int64(u.partitions)})
+			n.submit(p, partition.Created{ID: weir.BulkID(fmt.Sprint("ba_", p)), Tenant: fmt.Sprint(p),
+				Items: endless / int64(u.partitions)})
 		}
 	}
 	return w
@@ -143,7 +144,8 @@ func (w *stranger) admits(items int) bool {
 	w.tokens = min(w.tokens+w.hiddenLimits.rate*(w.now-w.filled).Seconds(), w.burst)
 	w.filled = w.now
 	switch {
-	case w.hiddenLimits.rate > 0 && w.tokens < float64(items), w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 && w.passes >= w.quota:
+	case w.hiddenLimits.rate > 0 && w.tokens < float64(items), w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 &&
+		w.passes >= w.quota:
 		return false
 	case w.second > 0 && int(w.came.Within(int64(w.now)))+items > w.second:
 		return false

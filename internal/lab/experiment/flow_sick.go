@@ -29,7 +29,8 @@ type sickness struct {
 func sicknesses() []sickness {
 	span := func(d time.Duration) model.Span { return model.Span(d) }
 	return []sickness{
-		{"50 ms become 5 s, 60 % fail", model.Incident{Latency: span(2500 * time.Millisecond), P99: span(5 * time.Second), Failures: 0.6}, true},
+		{"50 ms become 5 s, 60 % fail", model.Incident{Latency: span(2500 * time.Millisecond), P99: span(5 * time.Second),
+			Failures: 0.6}, true},
 		{"nine of ten fail at once", model.Incident{Latency: span(5 * time.Millisecond), Failures: 0.9}, true},
 		{"all hang", model.Incident{Latency: span(time.Hour)}, true},
 		{"a tenth of the servers is left", model.Incident{Capacity: fewServers / 0.04}, false},

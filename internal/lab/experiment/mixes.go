@@ -40,7 +40,8 @@ func drawMix(seed uint64, p place, what string) []Line {
 		name := fmt.Sprint("t", i)
 		w.Tenants = append(w.Tenants, model.Tenant{Name: name, Weight: k.weight})
 		w.BulkActions = append(w.BulkActions, model.BulkAction{
-			Name: fmt.Sprint("b", i), Tenant: name, Tier: tierNames[k.tier], Items: mixRate * 600, Batch: 20 + rng.IntN(81), Steps: []string{"api"},
+			Name: fmt.Sprint("b", i), Tenant: name, Tier: tierNames[k.tier], Items: mixRate * 600, Batch: 20 + rng.IntN(81),
+			Steps: []string{"api"},
 		})
 	}
 	r := run(w)

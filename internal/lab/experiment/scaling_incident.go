@@ -11,7 +11,8 @@ const (
 // four of ten tasks fail.
 func incidentModel() laneModel {
 	return laneModel{
-		config: scale.Config{Max: 400}, length: 500, workers: 8, rate: steadily(incidentRate), needed: steadily(incidentRate * 0.05 / 0.8),
+		config: scale.Config{Max: 400}, length: 500, workers: 8, rate: steadily(incidentRate),
+		needed: steadily(incidentRate * 0.05 / 0.8),
 		service: func(t float64, _ int) (float64, float64) {
 			if t >= breaksAt && t < healsAt {
 				return 5, 0.4

@@ -186,7 +186,8 @@ func ownRate(p place, seed uint64) (lines []Line) {
 	return append(lines, ownRateBesideFlood(p, seed))
 }
 
-// ownRateBesideFlood has bulk actions with rates of their own, less than is due to their tenants, on a resource that another one floods.
+// ownRateBesideFlood has bulk actions with rates of their own, less than is due to their tenants, on a
+// resource that another one floods.
 func ownRateBesideFlood(p place, seed uint64) Line {
 	w := p.world(seed, api(600, 40*time.Millisecond))
 	w.Length, w.BulkActions = model.Span(time.Minute), each(3, "t", 100_000)

@@ -57,7 +57,8 @@ func below() placement {
 }
 
 func inAllTiers() placement {
-	return placement{"all tiers", func(i int) int { return i % sched.Tiers }, func(rng *rand.Rand) int { return rng.IntN(sched.Tiers) }}
+	return placement{"all tiers", func(i int) int { return i % sched.Tiers },
+		func(rng *rand.Rand) int { return rng.IntN(sched.Tiers) }}
 }
 
 // sharing is how the rate is shared.

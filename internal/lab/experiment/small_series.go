@@ -24,7 +24,8 @@ type SmallPoint struct {
 // first come, first served.
 func SmallSeries() []SmallCurve {
 	a := newAlone(smallRate, bulkService)
-	c := besideFloods{sizes: logUniform(10_000), load: 0.2, floods: 10, place: inAllTiers(), span: 3600 * sec, seed: 411, service: bulkService}
+	c := besideFloods{sizes: logUniform(10_000), load: 0.2, floods: 10, place: inAllTiers(), span: 3600 * sec, seed: 411,
+		service: bulkService}
 	asItIs := c.run(a)
 	c.share = plain
 	fair := c.run(a)

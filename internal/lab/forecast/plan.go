@@ -139,7 +139,8 @@ func (p *plan) skipWait() {
 	}
 	p.others = slices.DeleteFunc(p.others, func(o Other) bool { return o.Items == 0 })
 	if had > 0 {
-		p.say("Other work is assumed to proceed evenly until the start: of %d bulk actions that run now or start before, %d have items left then.", had, left)
+		p.say("Other work is assumed to proceed evenly until the start: of %d bulk actions that run now or start before, %d "+
+			"have items left then.", had, left)
 	}
 }
 
@@ -390,7 +391,8 @@ func (p *plan) world(worse float64) model.World {
 	}
 	this := model.BulkAction{
 		Standing: p.w.Standing, Flying: p.w.Flying, Waiting: p.w.Waiting, Due: model.Span(p.w.Due),
-		Name: ours, Tenant: p.tenant(p.w.Tenant), Items: p.w.Items, Tier: p.w.Tier.String(), Priority: p.w.Priority, At: model.Span(p.w.Delay),
+		Name: ours, Tenant: p.tenant(p.w.Tenant), Items: p.w.Items, Tier: p.w.Tier.String(), Priority: p.w.Priority,
+		At:     model.Span(p.w.Delay),
 		Target: model.Span(p.w.Deadline),
 	}
 	for _, s := range p.w.Steps {
@@ -491,7 +493,8 @@ func (r *Resource) stream(name string, worse float64) model.BulkAction {
 	const tenants = 20
 	items := int64(math.Ceil(r.Arrivals / 10))
 	return model.BulkAction{
-		Name: "new-" + name, Spread: tenants, Arrivals: model.Rate(r.Arrivals * worse / float64(items)), Until: model.Span(beyond * mostTime),
+		Name: "new-" + name, Spread: tenants, Arrivals: model.Rate(r.Arrivals * worse / float64(items)),
+		Until: model.Span(beyond * mostTime),
 		Items: items, Steps: []string{name},
 	}
 }

@@ -132,7 +132,8 @@ func check(w *Work, l *Load) error {
 	}
 	for i, s := range w.Steps {
 		if s.Rate < 0 {
-			errs.Add("out_of_range", fmt.Sprintf("steps[%d].rate", i), fmt.Sprintf("%v is below 0", float64(s.Rate)), "leave it out for none")
+			errs.Add("out_of_range", fmt.Sprintf("steps[%d].rate", i), fmt.Sprintf("%v is below 0", float64(s.Rate)),
+				"leave it out for none")
 		}
 		if l.resource(s.Resource) == nil {
 			errs.Add("unknown_resource", fmt.Sprintf("steps[%d].resource", i), fmt.Sprintf("unknown resource %q", s.Resource), "")

@@ -84,7 +84,8 @@ func (r *Resource) setters() setters {
 	return setters{
 		"rate": text(&r.Rate), "concurrency": whole(&r.Concurrency), "timeout": text(&r.Timeout),
 		"attempts": whole(&r.Attempts), "flow": word(&r.Flow), "pacing": word(&r.Pacing),
-		"latency": r.setLatency, "p99": text(&d.P99), "failures": text(&d.Failures), "retries": text(&d.Retries), "rejects": text(&d.Rejects),
+		"latency": r.setLatency, "p99": text(&d.P99), "failures": text(&d.Failures), "retries": text(&d.Retries),
+		"rejects":  text(&d.Rejects),
 		"capacity": text(&d.Capacity), "overload": word(&d.Overload), "retry_after": text(&d.RetryAfter),
 	}
 }
@@ -103,8 +104,9 @@ func (r *Resource) setLatency(value string) error {
 
 func (b *BulkAction) setters() setters {
 	return setters{
-		"items": whole(&b.Items), "items_p99": whole(&b.ItemsP99), "arrivals": text(&b.Arrivals), "at": text(&b.At), "until": text(&b.Until),
-		"tier": word(&b.Tier), "priority": whole(&b.Priority), "deadline": text(&b.Deadline), "batch": whole(&b.Batch),
+		"items": whole(&b.Items), "items_p99": whole(&b.ItemsP99), "arrivals": text(&b.Arrivals), "at": text(&b.At),
+		"until": text(&b.Until),
+		"tier":  word(&b.Tier), "priority": whole(&b.Priority), "deadline": text(&b.Deadline), "batch": whole(&b.Batch),
 	}
 }
 
@@ -130,7 +132,8 @@ func (w World) nameList() string {
 	for _, b := range w.BulkActions {
 		bulks = append(bulks, b.Name)
 	}
-	return fmt.Sprintf("the resources are %s; the bulk actions are %s", strings.Join(w.ResourceNames(), ", "), strings.Join(bulks, ", "))
+	return fmt.Sprintf("the resources are %s; the bulk actions are %s", strings.Join(w.ResourceNames(), ", "),
+		strings.Join(bulks, ", "))
 }
 
 func text(to encoding.TextUnmarshaler) func(string) error {

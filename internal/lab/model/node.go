@@ -24,7 +24,8 @@ func newNode(m *machine, no int, name string) *node {
 		Slots: m.w.Nodes[no].Slots, Shared: len(m.w.Nodes) > 1, Seed: chance(m.w.Seed, ofFlow, no).Uint64(),
 	})}
 	for _, r := range m.resources {
-		c := n.can.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency, Pacing: weir.Pacing(r.Pacing)})
+		c := n.can.Resource(weir.Resource{Name: r.Name, Rate: weir.Rate(r.Rate), Concurrency: r.Concurrency,
+			Pacing: weir.Pacing(r.Pacing)})
 		switch r.Flow {
 		case FlowOff:
 			c.SwitchOff()

@@ -100,7 +100,8 @@ func policyName(name string) string {
 }
 
 func (c *checker) resource(field string, r *Resource) {
-	c.must(r.Rate >= 0 && r.Rate <= 1e9, field+".rate", fmt.Sprintf("%v is not between 0 and 1e9", float64(r.Rate)), "write it as in 500/s")
+	c.must(r.Rate >= 0 && r.Rate <= 1e9, field+".rate", fmt.Sprintf("%v is not between 0 and 1e9", float64(r.Rate)),
+		"write it as in 500/s")
 	c.between(field+".concurrency", int64(r.Concurrency), 0, mostSlots, "leave it out for no bound")
 	c.between(field+".attempts", int64(r.Attempts), 1, mostAttempts, "leave it out for 5")
 	c.between(field+".workers", int64(r.Workers), 0, mostSlots, "leave it out for the setting of the world")
@@ -147,14 +148,16 @@ func (c *checker) p99(field string, mean, p99 Span) {
 }
 
 func (c *checker) bulkActions(w World, resources []string) {
-	c.must(len(w.BulkActions) > 0, "bulk_actions", "is empty", "add one, as in bulk_actions: [{name: spring, items: 100000, steps: [send]}]")
+	c.must(len(w.BulkActions) > 0, "bulk_actions", "is empty",
+		"add one, as in bulk_actions: [{name: spring, items: 100000, steps: [send]}]")
 	names := map[string]bool{}
 	for i, b := range w.BulkActions {
 		c.name(fmt.Sprintf("bulk_actions[%d].name", i), b.Name, names)
 		f := "bulk_actions." + b.Name
 		c.between(f+".items", b.Items, 1, mostItems, "write how many items it has")
 		c.must(b.ItemsP99 == 0 || b.ItemsP99 >= b.Items && b.ItemsP99 <= widest*b.Items, f+".items_p99",
-			fmt.Sprintf("%d is not between the mean %d and ten times that", b.ItemsP99, b.Items), "change it, or leave it out for a fixed size")
+			fmt.Sprintf("%d is not between the mean %d and ten times that", b.ItemsP99, b.Items),
+			"change it, or leave it out for a fixed size")
 		_, err := weir.ParseTier(b.Tier)
 		c.must(err == nil, f+".tier", fmt.Sprintf("%q is unknown", b.Tier), "write one of critical, high, default, low")
 		c.between(f+".batch", int64(b.Batch), 1, 1000, "leave it out for 100")
@@ -181,7 +184,8 @@ func (c *checker) bulkActions(w World, resources []string) {
 
 // perStep checks a list that has an entry for each step, or ends before.
 func perStep[T any](c *checker, field string, b *BulkAction, list []T, each func(field string, step int, x T)) {
-	c.must(len(list) <= len(b.Steps), field, fmt.Sprintf("has %d entries for %d steps", len(list), len(b.Steps)), "list one for each step")
+	c.must(len(list) <= len(b.Steps), field, fmt.Sprintf("has %d entries for %d steps", len(list), len(b.Steps)),
+		"list one for each step")
 	for i, x := range list {
 		each(fmt.Sprintf("%s[%d]", field, i), i, x)
 	}

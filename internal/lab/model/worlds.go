@@ -64,7 +64,8 @@ func flood() World {
 		}},
 		BulkActions: []BulkAction{
 			{Name: "million", Tenant: "flood", At: span(10 * time.Second), Items: 1_000_000, Steps: []string{"send-message"}},
-			{Name: "small", Spread: 50, Arrivals: 4, Until: span(2 * time.Minute), Items: 200, ItemsP99: 1000, Steps: []string{"send-message"}},
+			{Name: "small", Spread: 50, Arrivals: 4, Until: span(2 * time.Minute), Items: 200, ItemsP99: 1000,
+				Steps: []string{"send-message"}},
 		},
 	}
 }

@@ -66,7 +66,8 @@ func (w *World) checkOrder(c *call, item uint16, at int) {
 	t, b := c.task, c.bulk
 	s := &b.blocks[t.Block]
 	if t.StepNo > 0 {
-		w.must(s.Passed[t.StepNo-1].Has(int(item)), "I3", b, at, "%s item %d: step %d was started, and no commit has the success of step %d",
+		w.must(s.Passed[t.StepNo-1].Has(int(item)), "I3", b, at,
+			"%s item %d: step %d was started, and no commit has the success of step %d",
 			b.spec.ID, at, t.StepNo, t.StepNo-1)
 	}
 	if c.owner.token != w.ledger.parts[c.owner.partition].newest {
@@ -134,7 +135,8 @@ func (w *World) checkCalls(c *call, at int, valid bool) {
 	t, b := c.task, c.bulk
 	st := &b.items[at].steps[t.StepNo]
 	if last := st.lastOwner; valid && st.loose > 0 && last != c.owner {
-		w.must(!last.clean, "P5", b, at, "%s item %d step %d: called again although its last owner left nothing behind", b.spec.ID, at, t.StepNo)
+		w.must(!last.clean, "P5", b, at, "%s item %d step %d: called again although its last owner left nothing behind",
+			b.spec.ID, at, t.StepNo)
 		st.losses += st.loose
 		st.loose = 0
 	}
@@ -155,7 +157,8 @@ func (w *World) checkLimits(c *call) {
 	m.inFlight++
 	used := m.take(w.Now(), len(t.Items))
 	r, most := m.limits, m.most(w.Now())
-	w.must(most == 0 || used <= int(most), "I11", b, -1, "resource %s: %d items started within a second, the rate is %v", r.Name, used, most)
+	w.must(most == 0 || used <= int(most), "I11", b, -1, "resource %s: %d items started within a second, the rate is %v",
+		r.Name, used, most)
 	if m.changed > 0 {
 		w.met[LimitsChanged]++
 	}
@@ -166,6 +169,8 @@ func (w *World) checkLimits(c *call) {
 	for _, began := range n.inLane {
 		fresh += young(began, w.Now())
 	}
-	w.must(fresh <= slots, "I12", b, -1, "%d tasks began within half a second on n%d and are in flight, with %d slots", fresh, n.no, slots)
-	w.must(n.running <= w.plan.slots+slots, "I12", b, -1, "%d tasks in flight on n%d, at most %d allowed", n.running, n.no, w.plan.slots+slots)
+	w.must(fresh <= slots, "I12", b, -1, "%d tasks began within half a second on n%d and are in flight, with %d slots",
+		fresh, n.no, slots)
+	w.must(n.running <= w.plan.slots+slots, "I12", b, -1, "%d tasks in flight on n%d, at most %d allowed", n.running,
+		n.no, w.plan.slots+slots)
 }

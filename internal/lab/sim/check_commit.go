@@ -285,7 +285,8 @@ func (w *World) checkCounts(b *truth) {
 	behind := b.spec.Shared() && !s.State.Final() // it learns from its shards what their rows have already
 	is := func(counted, rows int64) bool { return counted == rows || behind && counted < rows }
 	w.must(is(s.Done, b.passed[last]) && is(s.Failed, b.failed) && is(s.LeftOut, b.leftOut), "I5", b, -1,
-		"%s counts %d done, %d failed, %d left out; its rows %d, %d, %d", b.spec.ID, s.Done, s.Failed, s.LeftOut, b.passed[last], b.failed, b.leftOut)
+		"%s counts %d done, %d failed, %d left out; its rows %d, %d, %d", b.spec.ID, s.Done, s.Failed, s.LeftOut,
+		b.passed[last], b.failed, b.leftOut)
 	c, seen := s.Counts(b.spec.Items), &b.seen.Counts
 	w.must(c.Ready+c.InFlight+c.Ended() == c.Total && min(c.Ready, c.InFlight, c.Cancelled) >= 0, "I1", b, -1,
 		"%s: what is read, %+v, does not add up", b.spec.ID, c)

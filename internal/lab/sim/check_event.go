@@ -25,7 +25,8 @@ func (w *World) appliedEvent(b *truth, r store.Row, number uint64) {
 	var e partition.Event
 	err := partition.UnsealJSON(r.Key, r.Value, &e)
 	w.must(err == nil, "sim", b, -1, "%v", err)
-	w.must(e.ID == b.spec.ID && e.Number == number && b.spec.Notify, "I6", b, -1, "%s: the event %+v is in commit %d", b.spec.ID, e, number)
+	w.must(e.ID == b.spec.ID && e.Number == number && b.spec.Notify, "I6", b, -1, "%s: the event %+v is in commit %d",
+		b.spec.ID, e, number)
 	w.must(b.notices[number] == nil, "I6", b, -1, "%s: two events have the number %d", b.spec.ID, number)
 	if b.notices == nil {
 		b.notices = map[uint64]*notice{}

@@ -24,5 +24,6 @@ func (w *World) appliedGroup(o *owner, b *truth, r store.Row) {
 
 // checkGroups: the groups of a bulk action add up to what failed, in every commit.
 func (w *World) checkGroups(b *truth) {
-	w.must(b.grouped == b.failed, "I5", b, -1, "%s: %d failures in all groups together, its rows have %d", b.spec.ID, b.grouped, b.failed)
+	w.must(b.grouped == b.failed, "I5", b, -1, "%s: %d failures in all groups together, its rows have %d", b.spec.ID,
+		b.grouped, b.failed)
 }

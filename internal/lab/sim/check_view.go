@@ -29,7 +29,8 @@ func (w *World) checkView(b *truth, v *weir.Progress) {
 		"%s: the counts %+v do not add up", v.ID, *c)
 	w.must(min(c.Ready, c.Waiting, c.InFlight, c.Done, c.Failed, c.Cancelled) >= 0, "I1", b, -1,
 		"%s: the counts %+v have a negative one", v.ID, *c)
-	w.must(c.Done <= b.passed[len(b.steps)-1] && c.Failed <= b.failed, "I16", b, -1, "%s shows %+v, of which not all is durable", v.ID, *c)
+	w.must(c.Done <= b.passed[len(b.steps)-1] && c.Failed <= b.failed, "I16", b, -1,
+		"%s shows %+v, of which not all is durable", v.ID, *c)
 	for k, s := range v.Steps {
 		w.must(s.Done <= b.passed[k] && s.Pending >= 0 && s.Attempts >= 0, "I16", b, -1,
 			"%s shows %+v at step %d, of which not all is durable", v.ID, s, k)
@@ -109,7 +110,8 @@ func (w *World) checkResults(from partition.Rows, b *truth, no uint32, s *block.
 		}
 		return nil
 	})
-	w.must(failures == s.Failed.Len(), "I5", b, -1, "%s block %d: %d failures for %d failed items", b.spec.ID, no, failures, s.Failed.Len())
+	w.must(failures == s.Failed.Len(), "I5", b, -1, "%s block %d: %d failures for %d failed items", b.spec.ID, no,
+		failures, s.Failed.Len())
 	return err
 }
 

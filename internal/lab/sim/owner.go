@@ -159,7 +159,8 @@ func (o *owner) answer(b *store.Batch, err error) {
 	if o.gone || o.flying != b {
 		return
 	}
-	o.w.trace.add(event{what: evAnswer, node: o.node.no, partition: o.partition, a: int64(b.Number), b: int64(partition.AfterCommit(err))})
+	o.w.trace.add(event{what: evAnswer, node: o.node.no, partition: o.partition, a: int64(b.Number),
+		b: int64(partition.AfterCommit(err))})
 	if errors.Is(err, store.ErrUnknown) {
 		o.unknown = true
 	}

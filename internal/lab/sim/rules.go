@@ -188,7 +188,8 @@ func (w *World) checkChanged(b *truth) {
 // checkRules: the rules at the end are those of the last change that was in time.
 func (w *World) checkRules(b *truth, c *partition.Created) {
 	k, got := int(c.Rules), rulesOf(c)
-	w.must(k == b.changed || k <= b.changed && b.late, "I15", b, -1, "%s was changed %d times, and its rows have %d", b.spec.ID, b.changed, k)
+	w.must(k == b.changed || k <= b.changed && b.late, "I15", b, -1, "%s was changed %d times, and its rows have %d",
+		b.spec.ID, b.changed, k)
 	w.must(got.equal(b.version(k)), "I15", b, -1, "%s ends with the rules %+v, want %+v", b.spec.ID, got, *b.version(k))
 }
 
@@ -207,7 +208,8 @@ const heardAfter = 20 * second
 
 // checkHeard: shards have the rules that their home has.
 func (w *World) checkHeard(b *truth) {
-	if !b.spec.Shared() || b.changed == 0 || b.late || b.state().Final() || w.Now() < max(b.changedAt, epoch+w.plan.healAt)+heardAfter {
+	if !b.spec.Shared() || b.changed == 0 || b.late || b.state().Final() ||
+		w.Now() < max(b.changedAt, epoch+w.plan.healAt)+heardAfter {
 		return
 	}
 	for _, p := range b.places() {

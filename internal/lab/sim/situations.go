@@ -55,7 +55,8 @@ const (
 
 var situationNames = [...]string{
 	"commit unknown and applied", "commit unknown and lost", "zombie commit refused", "takeover with calls under way",
-	"completion after a takeover", "cancel races the last results", "poison isolated", "retry survives takeover", "pause survives takeover",
+	"completion after a takeover", "cancel races the last results", "poison isolated", "retry survives takeover",
+	"pause survives takeover",
 	"deadline", "failure rule", "created message twice", "claim refused", "lease in doubt", "clean hand-over", "unknown chain",
 	"shared by partitions", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
 	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated",

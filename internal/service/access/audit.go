@@ -132,7 +132,8 @@ type AuditFilter struct {
 }
 
 func (f *AuditFilter) matches(e *AuditEntry) bool {
-	return (f.Tenant == "" || e.Tenant == f.Tenant) && (f.Target == "" || e.Target == f.Target) && (f.Actor == "" || e.KeyID == f.Actor) &&
+	return (f.Tenant == "" || e.Tenant == f.Tenant) && (f.Target == "" || e.Target == f.Target) &&
+		(f.Actor == "" || e.KeyID == f.Actor) &&
 		(f.Action == "" || e.Action == f.Action || strings.HasSuffix(f.Action, ".") && strings.HasPrefix(e.Action, f.Action)) &&
 		(f.To.IsZero() || e.At.Before(f.To))
 }

@@ -148,7 +148,8 @@ func (n *NewKey) check(by Principal, now time.Time) error {
 	}
 	n.checkTenants(by, bad)
 	if !n.Expires.IsZero() && !n.Expires.After(now) {
-		bad.Add("bad_time", "expires", fmt.Sprintf("%s is in the past", n.Expires.Format(time.RFC3339)), "use a future time, or leave it out")
+		bad.Add("bad_time", "expires", fmt.Sprintf("%s is in the past", n.Expires.Format(time.RFC3339)),
+			"use a future time, or leave it out")
 	}
 	return bad.OrNil()
 }

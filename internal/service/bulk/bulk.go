@@ -142,7 +142,8 @@ func (s *Bulks) noteCuts(b *api.BulkAction) {
 		if b.Note != "" {
 			b.Note += "; "
 		}
-		b.Note += fmt.Sprintf("at %v, calls of %s will carry %d items instead of the batch of %d", rate, cmp.Or(st.ID, st.Action), n, batch)
+		b.Note += fmt.Sprintf("at %v, calls of %s will carry %d items instead of the batch of %d", rate,
+			cmp.Or(st.ID, st.Action), n, batch)
 	}
 }
 
@@ -212,7 +213,7 @@ type Filter struct {
 	Sees   func(tenant string) bool // nil: all
 	State  api.State
 	Name   string
-	Label  string // "key=value"
+	Label  string // "key=value", or "key" for any value
 	Tenant string
 	// Template is the name of the template they were created from.
 	Template string
@@ -254,9 +255,10 @@ func (s *Bulks) List(ctx context.Context, f Filter, before string, limit int) (l
 }
 
 func (f *Filter) match(b *api.BulkAction) bool {
-	key, value, _ := strings.Cut(f.Label, "=")
+	key, want, exact := strings.Cut(f.Label, "=")
+	value, has := b.Labels[key]
 	return (f.Sees == nil || f.Sees(b.Tenant)) && (f.State == "" || b.State == f.State) && (f.Tenant == "" || b.Tenant == f.Tenant) &&
-		(f.Name == "" || strings.Contains(b.Name, f.Name)) && (f.Label == "" || b.Labels[key] == value) &&
+		(f.Name == "" || strings.Contains(b.Name, f.Name)) && (f.Label == "" || has && (!exact || value == want)) &&
 		(f.Template == "" || b.Template != nil && b.Template.Name == f.Template)
 }
 

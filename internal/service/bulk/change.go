@@ -20,7 +20,8 @@ import (
 func RulesVersion(b *api.BulkAction) string {
 	r := &b.Rules
 	return records.VersionOf(api.Rules{
-		Tier: cmp.Or(r.Tier, weir.TierDefault.String()), Priority: r.Priority, Concurrency: r.Concurrency, Rates: r.Rates, StopOn: r.StopOn,
+		Tier: cmp.Or(r.Tier, weir.TierDefault.String()), Priority: r.Priority, Concurrency: r.Concurrency, Rates: r.Rates,
+		StopOn: r.StopOn,
 	}, true)
 }
 

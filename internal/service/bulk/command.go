@@ -35,7 +35,8 @@ func (s *Bulks) Start(ctx context.Context, id string, want api.Start) (api.BulkA
 			return api.BulkAction{}, err
 		} // else it was submitted in the meantime
 	case err == nil:
-		return api.BulkAction{}, &check.Refusal{Code: "not_sealed", Detail: id + " is a draft", Fix: "seal it first, or seal it with start"}
+		return api.BulkAction{}, &check.Refusal{Code: "not_sealed", Detail: id + " is a draft",
+			Fix: "seal it first, or seal it with start"}
 	case !errors.Is(err, weir.ErrNotFound):
 		return api.BulkAction{}, err
 	}
@@ -78,7 +79,8 @@ func (s *Bulks) Cancel(ctx context.Context, id, reason string) (api.BulkAction, 
 
 // Do sends a command to a bulk action and waits a moment for its effect to show. If states are
 // given, the bulk action must be in one of them.
-func (s *Bulks) Do(ctx context.Context, id string, command func(*engine.BulkAction) error, from ...api.State) (api.BulkAction, error) {
+func (s *Bulks) Do(ctx context.Context, id string, command func(*engine.BulkAction) error,
+	from ...api.State) (api.BulkAction, error) {
 	b, before, err := s.alive(ctx, id, from...)
 	if err != nil {
 		return before, err
@@ -102,7 +104,8 @@ func (s *Bulks) alive(ctx context.Context, id string, from ...api.State) (*engin
 	switch {
 	case err != nil:
 	case now.State.Final():
-		err = &check.Refusal{Code: "already_ended", Detail: fmt.Sprintf("%s is %s since %s", id, now.State, now.FinishedAt.Format(time.RFC3339))}
+		err = &check.Refusal{Code: "already_ended", Detail: fmt.Sprintf("%s is %s since %s", id, now.State,
+			now.FinishedAt.Format(time.RFC3339))}
 	case now.State == api.Cancelling:
 		err = &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State),
 			Fix: "it ends with its last running task and accepts no more commands"}

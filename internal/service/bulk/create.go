@@ -72,14 +72,16 @@ func (s *Bulks) specOf(ctx context.Context, id string) (stored.Spec, error) {
 		return stored.Spec{}, err
 	}
 	if x.UndoOf != "" {
-		return stored.Spec{}, &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s undoes %s", id, x.UndoOf), Fix: "clone that one"}
+		return stored.Spec{}, &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s undoes %s", id, x.UndoOf),
+			Fix: "clone that one"}
 	}
 	view, err := s.View(ctx, b)
 	if err != nil {
 		return stored.Spec{}, err
 	}
 	n := stored.Of(&api.NewBulkAction{
-		Name: view.Name, Tenant: view.Tenant, Steps: view.Steps, Params: view.Params, Source: view.Source, Labels: view.Labels, Rules: view.Rules,
+		Name: view.Name, Tenant: view.Tenant, Steps: view.Steps, Params: view.Params, Source: view.Source,
+		Labels: view.Labels, Rules: view.Rules,
 	})
 	n.ItemID, n.Duplicates, n.OnBadLine, n.KeepFor = x.ItemID, x.Duplicates, x.OnBadLine, x.KeepFor
 	n.Tier = cmp.Or(n.Tier, weir.TierDefault.String())

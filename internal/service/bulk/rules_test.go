@@ -68,6 +68,9 @@ func TestFiltersAreAllMet(t *testing.T) {
 		{"all", Filter{State: api.Running, Name: "spring", Label: "team=a", Tenant: "growth", Template: "mails"}, true},
 		{"another state", Filter{State: api.Paused}, false},
 		{"another label", Filter{Label: "team=b"}, false},
+		{"a label with any value", Filter{Label: "team"}, true},
+		{"a label that it does not have", Filter{Label: "region"}, false},
+		{"a label without a value that it does not have", Filter{Label: "region="}, false},
 		{"another template", Filter{Template: "other"}, false},
 		{"a tenant that the caller does not see", Filter{Sees: func(string) bool { return false }}, false},
 	} {

@@ -53,14 +53,16 @@ func (s *Bulks) TrialBulk(ctx context.Context, id string, want api.Trial) (api.T
 	}
 	if len(chosen) == 0 {
 		return api.TrialResult{}, &weir.FieldError{Code: "no_items", Field: "items",
-			Problem: fmt.Sprintf("none of these items is among the first %d", trialLook), Fix: "choose others, or leave it out for the first one"}
+			Problem: fmt.Sprintf("none of these items is among the first %d", trialLook),
+			Fix:     "choose others, or leave it out for the first one"}
 	}
 	return s.tryChain(ctx, steps, params, chosen, want)
 }
 
 // NoSuchStep returns the refusal of an unknown step.
 func NoSuchStep(names []string) error {
-	return &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "is not a known step", Fix: fmt.Sprintf("the steps are %q", names)}
+	return &weir.FieldError{Code: "unknown_step", Field: "step", Problem: "is not a known step",
+		Fix: fmt.Sprintf("the steps are %q", names)}
 }
 
 func (s *Bulks) tryChain(ctx context.Context, steps []stored.Step, params []byte, items []trialItem,
@@ -102,7 +104,8 @@ func (s *Bulks) tryStep(ctx context.Context, c *chain.Course, st *stored.Step, n
 		case weir.OutcomeDone:
 			left = append(left, it) // skipped
 		default:
-			ended = append(ended, api.ItemResult{ID: it.ID, Step: st.Name(), State: "cancelled", Reason: outcome.Code, Message: outcome.Message})
+			ended = append(ended, api.ItemResult{ID: it.ID, Step: st.Name(), State: "cancelled", Reason: outcome.Code,
+				Message: outcome.Message})
 		}
 	}
 	res = api.TrialStep{Step: st.Name(), Action: st.Action, Items: []api.ItemResult{}}

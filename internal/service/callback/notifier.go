@@ -104,7 +104,8 @@ func New(o Options) (*Notifier, error) {
 	secrets := sealing{o.Sealer}
 	n := &Notifier{
 		opts: o, node: strings.ToLower(ulid.Make().String()),
-		Endpoints: &Endpoints{table: records.New[endpointRecord](o.Store, "webhook"), secrets: secrets, checkURL: o.CheckURL, log: o.Logger},
+		Endpoints: &Endpoints{table: records.New[endpointRecord](o.Store, "webhook"), secrets: secrets,
+			checkURL: o.CheckURL, log: o.Logger},
 		outbox: &outbox{
 			events: records.New[eventRecord](o.Store, "event"), deliveries: records.New[Delivery](o.Store, "delivery"),
 			notices: records.New[notice](o.Store, "notice"), secrets: secrets, log: o.Logger,

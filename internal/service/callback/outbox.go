@@ -41,7 +41,8 @@ type notice struct {
 
 func noticeOf(d Delivery, host string) notice {
 	return notice{
-		BulkAction: d.BulkAction, Delivery: d.ID, Tenant: d.Tenant, Endpoint: d.Endpoint, Host: host, Round: d.Round, Due: d.Due, Since: d.Begun,
+		BulkAction: d.BulkAction, Delivery: d.ID, Tenant: d.Tenant, Endpoint: d.Endpoint, Host: host, Round: d.Round,
+		Due: d.Due, Since: d.Begun,
 	}
 }
 

@@ -142,7 +142,8 @@ func (n *Notifier) finish(ctx context.Context, j job, c *due.Claim, a Attempt) d
 		n.drop(ctx, j.ID)
 		return due.Next{}
 	case err != nil:
-		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot record the result of a delivery", slog.String("delivery", j.Of.delivery), slog.Any("error", err))
+		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot record the result of a delivery",
+			slog.String("delivery", j.Of.delivery), slog.Any("error", err))
 		return due.Hold(c.Until)
 	}
 	if mattered && a.Code != CodeInterrupted {
@@ -156,7 +157,8 @@ func (n *Notifier) finish(ctx context.Context, j job, c *due.Claim, a Attempt) d
 		return due.Hold(time.Now().Add(pause))
 	}
 	if err := n.putNotice(ctx, j.ID, noticeOf(d, j.Of.host)); err != nil { // it is checked sooner than necessary
-		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot record when a delivery is due", slog.String("delivery", d.ID), slog.Any("error", err))
+		n.opts.Logger.LogAttrs(ctx, slog.LevelWarn, "cannot record when a delivery is due", slog.String("delivery", d.ID),
+			slog.Any("error", err))
 	}
 	return due.At(d.free())
 }

@@ -167,7 +167,8 @@ func (s *Chains) Check(tenant string, steps []stored.Step, params json.RawMessag
 		return
 	}
 	if len(steps) > weir.MaxSteps {
-		bad.Add("too_many_steps", "steps", fmt.Sprintf("%d steps are more than the maximum of %d", len(steps), weir.MaxSteps), "split the chain")
+		bad.Add("too_many_steps", "steps", fmt.Sprintf("%d steps are more than the maximum of %d", len(steps),
+			weir.MaxSteps), "split the chain")
 		return
 	}
 	if len(params) > 0 && !isObject(params) {
@@ -189,7 +190,8 @@ func (s *Chains) checkStep(tenant, field string, st stored.Step, earlier []strin
 	case err != nil || !a.MayUse(tenant): // another tenant's action looks like a missing one
 		check.Add(bad, s.actions.UnknownTo(tenant, field+".action", st.Action), "unknown_action", field)
 	case a.Disabled:
-		bad.Add("action_disabled", field+".action", fmt.Sprintf("%q is disabled", st.Action), "ask its operator, or choose another action")
+		bad.Add("action_disabled", field+".action", fmt.Sprintf("%q is disabled", st.Action),
+			"ask its operator, or choose another action")
 	}
 	if _, err := s.programs.compile(mapping.Step{Field: field, Input: st.Input, When: st.When}, earlier); err != nil {
 		check.Add(bad, err, mapping.BadExpression, field)

@@ -32,7 +32,8 @@ func Name(field, name string) error {
 func Tenant(field, name string) error {
 	fix := "use at most 128 printable characters"
 	if name == "" || len(name) > MaxName {
-		return &weir.FieldError{Code: "bad_text", Field: field, Problem: fmt.Sprintf("has %d bytes, not 1 to %d", len(name), MaxName), Fix: fix}
+		return &weir.FieldError{Code: "bad_text", Field: field,
+			Problem: fmt.Sprintf("has %d bytes, not 1 to %d", len(name), MaxName), Fix: fix}
 	}
 	if unprintable(name) >= 0 {
 		return &weir.FieldError{Code: "bad_text", Field: field, Problem: "has a control character or is not UTF-8", Fix: fix}

@@ -49,7 +49,8 @@ func (s *Appends) Append(ctx context.Context, id, key string, rows Rows) (out ap
 	if err != nil {
 		return out, false, err
 	}
-	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), writeFor) // the body is complete: the write does not depend on the client
+	// the body is complete: the write does not depend on the client
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), writeFor)
 	defer end()
 	p := part{Stage: stage, BadLines: rows.Bad(), Key: key}
 	if key != "" && rows.Digest != nil {
@@ -94,7 +95,8 @@ func (s *Appends) appended(ctx context.Context, id string, p *part) (api.Appende
 func (s *Appends) appendedAgain(ctx context.Context, id string, before *part, digest string) (api.Appended, error) {
 	if before.Digest != digest {
 		return api.Appended{}, &check.Refusal{Code: "idempotency_conflict",
-			Detail: fmt.Sprintf("Idempotency-Key %q was already used with different items", before.Key), Fix: "use a new key for different items"}
+			Detail: fmt.Sprintf("Idempotency-Key %q was already used with different items", before.Key),
+			Fix:    "use a new key for different items"}
 	}
 	return s.appended(ctx, id, before)
 }

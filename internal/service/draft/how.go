@@ -31,7 +31,8 @@ func (s *Appends) HowToAppend(ctx context.Context, id string) (HowToAppend, erro
 }
 
 func (s *Appends) howTo(d *Draft) HowToAppend {
-	return HowToAppend{ItemID: d.Spec.ItemID, Record: d.Spec.OnBadLine == "record", Check: s.chains.ItemCheck(d.Spec.Steps, d.Spec.Params)}
+	return HowToAppend{ItemID: d.Spec.ItemID, Record: d.Spec.OnBadLine == "record",
+		Check: s.chains.ItemCheck(d.Spec.Steps, d.Spec.Params)}
 }
 
 // fitting returns the items of a request that the first step accepts, and how many it does not.

@@ -57,7 +57,8 @@ func (s *rules) checkDraft(d *Draft, by string, now time.Time) error {
 		s.checkCallback(&bad, n.Callback)
 	}
 	if n.KeepFor != 0 && (time.Duration(n.KeepFor) < time.Minute || time.Duration(n.KeepFor) > 10*365*24*time.Hour) {
-		bad.Add("out_of_range", "keep_for", fmt.Sprintf("%v is not between 1m and 10 years", n.KeepFor), "leave it out for the server's default")
+		bad.Add("out_of_range", "keep_for", fmt.Sprintf("%v is not between 1m and 10 years", n.KeepFor),
+			"leave it out for the server's default")
 	}
 	if !n.Deadline.IsZero() && !d.StartAt.IsZero() && !n.Deadline.After(d.StartAt) {
 		bad.Add("out_of_range", "deadline", "is not after start_at", "choose a later deadline")

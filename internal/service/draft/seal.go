@@ -103,17 +103,19 @@ func (s *Seals) writeSeal(ctx context.Context, id string, d *Draft, want api.Sea
 	if err != nil {
 		return err
 	}
-	err = s.write(ctx, id, part{Seal: &seal{Start: want.Start || d.Spec.Start || d.Start, At: time.Now().UTC()}}, func(l *draftLog) error {
-		switch {
-		case l.sealed != nil:
-			return errSealed
-		case want.ExpectedItems != nil && *want.ExpectedItems != l.Tally.rows():
-			return mismatch(id, *want.ExpectedItems, l.Tally)
-		case l.Tally.Items == 0 && !d.Spec.AllowEmpty:
-			return &weir.FieldError{Code: "no_items", Field: "items", Problem: "is empty", Fix: "add at least one, or create it with allow_empty"}
-		}
-		return nil
-	})
+	err = s.write(ctx, id, part{Seal: &seal{Start: want.Start || d.Spec.Start || d.Start, At: time.Now().UTC()}},
+		func(l *draftLog) error {
+			switch {
+			case l.sealed != nil:
+				return errSealed
+			case want.ExpectedItems != nil && *want.ExpectedItems != l.Tally.rows():
+				return mismatch(id, *want.ExpectedItems, l.Tally)
+			case l.Tally.Items == 0 && !d.Spec.AllowEmpty:
+				return &weir.FieldError{Code: "no_items", Field: "items", Problem: "is empty",
+					Fix: "add at least one, or create it with allow_empty"}
+			}
+			return nil
+		})
 	if err == nil || errors.Is(err, errSealed) {
 		return s.staySealing(ctx, id)
 	}
@@ -273,8 +275,9 @@ func (s *kept) Items(ctx context.Context, id string) iter.Seq2[weir.RawItem, err
 func extraOf(d *Draft, sum Sum) stored.Extra {
 	return stored.Extra{
 		Steps: d.Spec.Steps, Params: d.Spec.Params, Source: d.Spec.Source, Labels: d.Spec.Labels, Canary: d.Spec.Canary,
-		Callback: d.Spec.Callback, BadLines: sum.BadLines, Schedule: d.Schedule, Slot: d.Slot, From: d.From, Note: d.Note, Created: d.Created,
-		ItemID: d.Spec.ItemID, Duplicates: d.Spec.Duplicates, OnBadLine: d.Spec.OnBadLine, KeepFor: d.Spec.KeepFor,
+		Callback: d.Spec.Callback, BadLines: sum.BadLines, Schedule: d.Schedule, Slot: d.Slot, From: d.From, Note: d.Note,
+		Created: d.Created,
+		ItemID:  d.Spec.ItemID, Duplicates: d.Spec.Duplicates, OnBadLine: d.Spec.OnBadLine, KeepFor: d.Spec.KeepFor,
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 // NewTemplate returns the stored text of a bulk action that a schedule creates again and again.
 // Its secret is sealed. If the request omits the secret, that of old is kept as long as the URL is the same:
 // secrets are never shown, so a client that sends back a template it read has none.
-func (s *Creates) NewTemplate(ctx context.Context, req api.NewBulkAction, tenant string, old json.RawMessage) (json.RawMessage, error) {
+func (s *Creates) NewTemplate(ctx context.Context, req api.NewBulkAction, tenant string,
+	old json.RawMessage) (json.RawMessage, error) {
 	n := stored.Of(&req)
 	var bad weir.InputError
 	full := n // the named template is read at each slot; here only to check it

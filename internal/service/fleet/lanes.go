@@ -133,7 +133,8 @@ func decisionOf(d *weir.Decision) api.Decision {
 		"in_flight": float64(in.InFlight), "usable": in.Usable,
 		"service_seconds": in.Service.Seconds(), "ended": float64(in.Ended), "failed": float64(in.Failed),
 		"slot_wait_seconds": in.SlotWait.Seconds(),
-		"busy":              in.Busy, "cpu": in.CPU, "memory": in.Memory, "floor": float64(in.Floor), "need": in.Need, "useful": in.Useful,
+		"busy":              in.Busy, "cpu": in.CPU, "memory": in.Memory, "floor": float64(in.Floor), "need": in.Need,
+		"useful": in.Useful,
 	}
 	return api.Decision{
 		Partition: partitionName(d.Lane.Partition), Lane: d.Lane.Resource, Policy: d.Policy,
@@ -255,7 +256,8 @@ func (s *Fleet) Scale(ctx context.Context) (api.Scale, error) {
 	lanes, err := s.Lanes(ctx)
 	nodes := max(plan.Nodes, 1)
 	return api.Scale{
-		DesiredNodes: cmp.Or(plan.NodesDesired, nodes), Nodes: nodes, DesiredWorkers: plan.WorkersNeeded, Workers: plan.Workers, Lanes: lanes,
+		DesiredNodes: cmp.Or(plan.NodesDesired, nodes), Nodes: nodes, DesiredWorkers: plan.WorkersNeeded,
+		Workers: plan.Workers, Lanes: lanes,
 	}, err
 }
 
@@ -294,7 +296,8 @@ func (s *Fleet) PutScaling(ctx context.Context, in api.ScalingSettings, match re
 		return in, "", refused
 	}
 	if err != nil && !storeFault(err) {
-		return in, "", &weir.FieldError{Code: "out_of_range", Field: "scaling", Problem: err.Error(), Fix: "see the documentation of scaling"}
+		return in, "", &weir.FieldError{Code: "out_of_range", Field: "scaling", Problem: err.Error(),
+			Fix: "see the documentation of scaling"}
 	}
 	if err != nil {
 		return in, "", err

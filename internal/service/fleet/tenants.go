@@ -86,7 +86,8 @@ func (s *Fleet) PutTenant(ctx context.Context, t api.Tenant, by string, match re
 	if err := bad.OrNil(); err != nil {
 		return t, "", err
 	}
-	set := weir.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, MaxPending: t.MaxPending, Paused: t.Paused, Set: registry.Stamp(by)}
+	set := weir.TenantLimits{Weight: t.Weight, MaxTasks: t.MaxTasks, MaxPending: t.MaxPending, Paused: t.Paused,
+		Set: registry.Stamp(by)}
 	var out api.Tenant
 	err := s.engine.Operator().ChangeLimits(ctx, func(l *weir.Limits) error {
 		before, there := l.Tenants[t.Name]

@@ -43,7 +43,8 @@ type eta struct{ end, at time.Time }
 // present load. Its cost is bounded: a recent ETA is counted down. It returns false if the model
 // was not asked.
 func (s *Outlook) ETA(ctx context.Context, b *engine.BulkAction, p *weir.Progress) (left time.Duration, ok bool) {
-	if p.State != weir.BulkRunning || p.Canary || p.Failing() || p.Counts.Total == p.Counts.Ended() || s.engine.TenantPaused(b.Info().Tenant) {
+	if p.State != weir.BulkRunning || p.Canary || p.Failing() || p.Counts.Total == p.Counts.Ended() ||
+		s.engine.TenantPaused(b.Info().Tenant) {
 		return 0, false
 	}
 	known, mine := s.etas.ask(b.ID(), time.Now())

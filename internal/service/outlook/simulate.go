@@ -36,7 +36,8 @@ func (s *Outlook) Simulate(ctx context.Context, b api.BulkAction, what *api.Simu
 	view := s.viewForecast(&b, &f, time.Now().UTC())
 	out := api.Simulated{
 		Takes: view.Takes, Finished: !view.NoEnd, Steps: view.Steps, BulkActions: []api.SimulatedBulk{}, Bottleneck: view.Bottleneck,
-		Workers: []api.PeakWorkers{}, Shares: shareCurve(f.Curve.Every, f.Curve.Tenants, f.Curve.Points, sees), Assumptions: view.Assumptions,
+		Workers: []api.PeakWorkers{}, Shares: shareCurve(f.Curve.Every, f.Curve.Tenants, f.Curve.Points, sees),
+		Assumptions: view.Assumptions,
 	}
 	if view.Finish != (api.Finish{}) {
 		out.Finish = &view.Finish
@@ -46,7 +47,8 @@ func (s *Outlook) Simulate(ctx context.Context, b api.BulkAction, what *api.Simu
 	}
 	for _, t := range slices.Sorted(maps.Keys(what.Weights)) {
 		if sees(t) && t != b.Tenant && !slices.Contains(out.Shares.Tenants, t) {
-			out.Assumptions = append(out.Assumptions, fmt.Sprintf("Tenant %.64q has no work that competes with it: its weight has no effect.", t))
+			out.Assumptions = append(out.Assumptions, fmt.Sprintf("Tenant %.64q has no work that competes with it: its weight "+
+				"has no effect.", t))
 		}
 	}
 	return out, nil
@@ -100,7 +102,8 @@ func used(bad *weir.InputError, field, name string, w *forecast.Work, l *forecas
 	}
 	i := slices.IndexFunc(l.Resources, func(r forecast.Resource) bool { return r.Name == name })
 	if i < 0 || !slices.Contains(known, name) {
-		bad.Add("unknown_resource", fmt.Sprintf("%s.%.64s", field, name), "the bulk action does not use it", "it uses "+strings.Join(known, ", "))
+		bad.Add("unknown_resource", fmt.Sprintf("%s.%.64s", field, name), "the bulk action does not use it", "it uses "+
+			strings.Join(known, ", "))
 		return nil
 	}
 	return &l.Resources[i]

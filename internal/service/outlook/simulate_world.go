@@ -140,7 +140,8 @@ func viewWorld(w *model.World, f *model.Forecast, runs int) api.Simulated {
 	}
 	if f.Runs < runs || f.Unfinished > 0 {
 		out.Assumptions = append(out.Assumptions,
-			fmt.Sprintf("Runs stop after %v of computing, %d calls, the length of the world, or %v of simulated time: of %d runs, %d count.", simulateFor, w.MaxTasks, watchable(w), runs, f.Runs))
+			fmt.Sprintf("Runs stop after %v of computing, %d calls, the length of the world, or %v of simulated time: of %d "+
+				"runs, %d count.", simulateFor, w.MaxTasks, watchable(w), runs, f.Runs))
 	}
 	return out
 }

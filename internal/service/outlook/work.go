@@ -38,7 +38,8 @@ func (s *Outlook) work(b *api.BulkAction, load *forecast.Load, limits *weir.Limi
 		if i < 0 {
 			r := limits.Resource(base.Resource)
 			i = len(load.Resources)
-			load.Resources = append(load.Resources, forecast.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency, Pacing: r.Pacing})
+			load.Resources = append(load.Resources, forecast.Resource{Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency,
+				Pacing: r.Pacing})
 		}
 		load.Resources[i].Timeout, load.Resources[i].Backoff = base.Timeout, base.Retry
 	}

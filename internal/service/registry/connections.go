@@ -114,7 +114,8 @@ func feedConnection(c api.Connection) feed.Connection {
 		Name: c.Name, Kind: feed.Kind(c.Kind), Address: c.URL,
 		User: c.Option["user"], Database: c.Option["database"], Region: c.Option["region"], SASL: c.Option["sasl"],
 		Plain: c.Option["plain"] == "true", CA: c.Option["ca"], Certificate: c.Option["certificate"],
-		Password: vault.NewSecret(c.Secret["password"]), Token: vault.NewSecret(c.Secret["token"]), Signing: vault.NewSecret(c.Secret["signing"]),
+		Password: vault.NewSecret(c.Secret["password"]), Token: vault.NewSecret(c.Secret["token"]),
+		Signing:    vault.NewSecret(c.Secret["signing"]),
 		PrivateKey: vault.NewSecret(c.Secret["private_key"]),
 	}
 	for k, v := range c.Secret {

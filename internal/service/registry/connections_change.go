@@ -182,7 +182,8 @@ func (s *Connections) Test(ctx context.Context, name string, in api.ConnectionTe
 	case c.Kind == "http":
 		out.Detail, err = s.tryHTTP(ctx, c)
 	case c.Kind == "postgres":
-		_, err = s.trySource(ctx, &stored.Source{Postgres: &stored.PostgresSource{Connection: name, Query: "SELECT 1 AS id", Key: "id"}}, c)
+		_, err = s.trySource(ctx, &stored.Source{Postgres: &stored.PostgresSource{Connection: name, Query: "SELECT 1 AS id",
+			Key: "id"}}, c)
 		out.Detail = "the database answers"
 	default:
 		err = s.tryDial(ctx, c)

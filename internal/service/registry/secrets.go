@@ -31,7 +31,8 @@ func sealAll(v *vault.Vault, place, field string, secrets, before map[string]str
 			return nil, err
 		}
 		if out[k] == Hidden && value == "" {
-			return nil, &weir.FieldError{Code: "bad_value", Field: field + "." + k, Problem: "no stored value to keep", Fix: "send the value"}
+			return nil, &weir.FieldError{Code: "bad_value", Field: field + "." + k, Problem: "no stored value to keep",
+				Fix: "send the value"}
 		}
 		out[k] = value
 	}

@@ -36,7 +36,8 @@ type storedRetry struct {
 
 func actionRecord(a *api.Action) storedAction {
 	out := storedAction{
-		Name: a.Name, URL: a.URL, UndoURL: a.UndoURL, Header: a.Header, Secret: a.Secret, Batch: a.Batch, Timeout: stored.Duration(a.Timeout),
+		Name: a.Name, URL: a.URL, UndoURL: a.UndoURL, Header: a.Header, Secret: a.Secret, Batch: a.Batch,
+		Timeout:  stored.Duration(a.Timeout),
 		Resource: a.Resource, Schema: a.Schema, Tenants: a.Tenants, Disabled: a.Disabled,
 	}
 	if r := a.Retry; r != nil {
@@ -48,7 +49,8 @@ func actionRecord(a *api.Action) storedAction {
 // api returns the action as a client would send it; its secrets are sealed.
 func (s *storedAction) api() api.Action {
 	out := api.Action{
-		Name: s.Name, URL: s.URL, UndoURL: s.UndoURL, Header: s.Header, Secret: s.Secret, Batch: s.Batch, Timeout: api.Duration(s.Timeout),
+		Name: s.Name, URL: s.URL, UndoURL: s.UndoURL, Header: s.Header, Secret: s.Secret, Batch: s.Batch,
+		Timeout:  api.Duration(s.Timeout),
 		Resource: s.Resource, Schema: s.Schema, Tenants: s.Tenants, Disabled: s.Disabled,
 	}
 	if r := s.Retry; r != nil {
@@ -104,7 +106,8 @@ type templateParam struct {
 }
 
 func templateRecord(t *api.Template) storedTemplate {
-	out := storedTemplate{Name: t.Name, Tenant: t.Tenant, Title: t.Title, Description: t.Description, BulkAction: stored.Of(&t.BulkAction)}
+	out := storedTemplate{Name: t.Name, Tenant: t.Tenant, Title: t.Title, Description: t.Description,
+		BulkAction: stored.Of(&t.BulkAction)}
 	for _, p := range t.Params {
 		out.Params = append(out.Params, templateParam(p))
 	}

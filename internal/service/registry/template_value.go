@@ -111,8 +111,13 @@ func paramFault(p *templateParam, raw json.RawMessage) *weir.FieldError {
 		return &weir.FieldError{Code: "out_of_range", Problem: fmt.Sprintf("%.64s is more than %s%s", raw, p.Max, of), Fix: within(p, of)}
 	}
 	if len(p.Allowed) > 0 &&
-		!slices.ContainsFunc(p.Allowed, func(a json.RawMessage) bool { w, err := readParam(p.Type, a); return err == nil && w.is == v.is }) {
-		return &weir.FieldError{Code: "out_of_range", Problem: fmt.Sprintf("%.64s is not an allowed value", raw), Fix: "use " + listed(p.Allowed)}
+		!slices.ContainsFunc(p.Allowed, func(a json.RawMessage) bool {
+			w, err := readParam(p.Type, a)
+			return err == nil &&
+				w.is == v.is
+		}) {
+		return &weir.FieldError{Code: "out_of_range", Problem: fmt.Sprintf("%.64s is not an allowed value", raw),
+			Fix: "use " + listed(p.Allowed)}
 	}
 	return nil
 }

@@ -79,7 +79,8 @@ func (r *Actions) tryAction(ctx context.Context, step string, a *Action, items [
 		seen = &eavesdrop{}
 	}
 	out := api.TrialStep{
-		Step: step, Action: a.Name, Request: seen.request, Status: seen.status, Response: seen.response, Took: api.Duration(time.Since(began)),
+		Step: step, Action: a.Name, Request: seen.request, Status: seen.status, Response: seen.response,
+		Took:  api.Duration(time.Since(began)),
 		Items: trialResults(t, err),
 	}
 	out.Error = trialFault(t, err, counters)

@@ -18,7 +18,8 @@ func (s *Results) DLQRetry(ctx context.Context, d DLQ, want api.DLQRetry, key st
 	out := api.Linked{BulkActions: []api.BulkAction{}}
 	err := s.eachLot(ctx, d, func(l *lot) error {
 		h := handling{
-			Key: key, Kind: linkRetry, Which: d.selector(), Rate: stored.Rate(want.Rate), NewKeys: want.NewKeys, At: time.Now().UTC(), Pending: true,
+			Key: key, Kind: linkRetry, Which: d.selector(), Rate: stored.Rate(want.Rate), NewKeys: want.NewKeys,
+			At: time.Now().UTC(), Pending: true,
 		}
 		if !l.state.Final() && l.state != weir.BulkStopped {
 			err := s.count(ctx, l.id, l.noted.Entries, &h)
@@ -79,7 +80,8 @@ func (s *Results) eachLot(ctx context.Context, d DLQ, do func(*lot) error) error
 
 func nothingLeft(skipped int64) error {
 	e := &weir.FieldError{Code: "no_items",
-		Problem: "no failed item matches, or every match was already retried or discarded", Fix: "list the remaining groups with GET /v1/dlq/groups"}
+		Problem: "no failed item matches, or every match was already retried or discarded",
+		Fix:     "list the remaining groups with GET /v1/dlq/groups"}
 	if skipped > 0 {
 		e.Problem = fmt.Sprintf("the %d matching items belong to bulk actions that are still running", skipped)
 		e.Fix = "wait until they end, or cancel them first"

@@ -182,7 +182,8 @@ func (s *selection) means(r *report.Row) (bool, error) {
 		return true, nil
 	}
 	return s.filter.Match(mapping.Row{
-		ID: r.ID, State: string(r.State), Step: r.Step, Code: r.Code, Message: r.Message, Attempts: r.Attempts, Item: r.Data, Output: r.Output,
+		ID: r.ID, State: string(r.State), Step: r.Step, Code: r.Code, Message: r.Message, Attempts: r.Attempts,
+		Item: r.Data, Output: r.Output,
 	})
 }
 

@@ -48,7 +48,8 @@ func (c *scan) over() bool { return c.opened >= scanBlocks || c.looked >= lookBl
 
 // Items returns a page of items from number at on, and the number at which the next page begins;
 // -1: this is the last page. A page may hold fewer items than limit although more follow.
-func (s *Results) Items(ctx context.Context, id string, f ItemFilter, at int64, limit int) (list []api.ItemResult, next int64, err error) {
+func (s *Results) Items(ctx context.Context, id string, f ItemFilter, at int64,
+	limit int) (list []api.ItemResult, next int64, err error) {
 	b, err := s.bulks.Bulk(ctx, id)
 	if err != nil {
 		return nil, 0, err

@@ -30,10 +30,11 @@ func (s *Results) Results(ctx context.Context, id string, f ItemFilter, after st
 	if _, err := itemAfter(id, after); err != nil {
 		return Export{}, err
 	}
-	return Export{Name: id + "-" + cmp.Or(string(f.State), "all"), Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
-		at, _ := itemAfter(id, after) // it was checked
-		return results(ctx, b, f, at)
-	}}, nil
+	return Export{Name: id + "-" + cmp.Or(string(f.State), "all"),
+		Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
+			at, _ := itemAfter(id, after) // it was checked
+			return results(ctx, b, f, at)
+		}}, nil
 }
 
 // itemAfter returns the number of the item that follows one.

@@ -59,7 +59,8 @@ func (s *Results) Undo(ctx context.Context, id, newID string) (api.Linked, error
 	if err != nil {
 		if check.Refused(err) {
 			after := context.WithoutCancel(ctx)
-			err = errors.Join(err, s.openFamily(after, b), records.IgnoreGone(table.Delete(after, id))) // gone: another undo was refused, too
+			// gone: another undo was refused, too
+			err = errors.Join(err, s.openFamily(after, b), records.IgnoreGone(table.Delete(after, id)))
 		}
 		return api.Linked{}, err
 	}
@@ -103,7 +104,8 @@ func (s *Results) mayUndo(ctx context.Context, b *engine.BulkAction, x *stored.E
 	for i, n := range did {
 		name := x.Steps[i].Action
 		if a, err := s.actions.Find(name); n > 0 && (err != nil || !a.Undo) {
-			bad.Add("no_undo", fmt.Sprintf("steps[%d].action", i), fmt.Sprintf("%q cannot be undone and already ran for %s", name, countItems(n)),
+			bad.Add("no_undo", fmt.Sprintf("steps[%d].action", i),
+				fmt.Sprintf("%q cannot be undone and already ran for %s", name, countItems(n)),
 				"give the action an undo handler or an undo_url")
 		}
 	}
@@ -177,8 +179,9 @@ func (s *Results) submitUndo(ctx context.Context, b *engine.BulkAction, x *store
 	}
 	own := stored.Extra{Params: x.Params, Labels: x.Labels, UndoOf: string(b.ID()), Created: u.At}
 	spec := weir.Spec{
-		Name: chain.Cut("undo of "+info.Name, 128), Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Concurrency: info.Concurrency,
-		Duplicates: weir.KeepAll, Rates: map[string]weir.Rate{},
+		Name: chain.Cut("undo of "+info.Name, 128), Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority,
+		Concurrency: info.Concurrency,
+		Duplicates:  weir.KeepAll, Rates: map[string]weir.Rate{},
 	}
 	for _, st := range p.Steps {
 		own.Steps = append(own.Steps, stored.Step{ID: st.ID, Action: st.Action})

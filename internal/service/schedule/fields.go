@@ -89,7 +89,8 @@ func (f cronField) checkValue(text string) error {
 	case err != nil && len(known) > 0:
 		return badCron(fmt.Sprintf("%s %q is neither a number nor a name", f.name, shorten(text)), "known names: "+f.names)
 	case err != nil:
-		return badCron(fmt.Sprintf("%s %q is not a number", f.name, shorten(text)), fmt.Sprintf("write %d to %d, * or */2", f.low, f.high))
+		return badCron(fmt.Sprintf("%s %q is not a number", f.name, shorten(text)),
+			fmt.Sprintf("write %d to %d, * or */2", f.low, f.high))
 	case n < f.low || n > f.high:
 		return badCron(fmt.Sprintf("%s %d is not between %d and %d", f.name, n, f.low, f.high), "")
 	}

@@ -57,7 +57,8 @@ func ParseRule(expr, zone string) (*Rule, error) {
 	spec, ok := parsed.(*cron.SpecSchedule)
 	switch {
 	case err != nil && strings.HasPrefix(expr, "@"):
-		return nil, badCron(fmt.Sprintf("%q is unknown", shorten(expr)), "write @hourly, @daily, @weekly, @monthly, @yearly, or five fields")
+		return nil, badCron(fmt.Sprintf("%q is unknown", shorten(expr)),
+			"write @hourly, @daily, @weekly, @monthly, @yearly, or five fields")
 	case err != nil:
 		return nil, badCron(err.Error(), "write five fields such as 30 2 * * *")
 	case !ok:

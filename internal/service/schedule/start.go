@@ -93,7 +93,8 @@ func checkStart(field string, at, now time.Time) error {
 	}
 	switch {
 	case now.Sub(at) > PastGrace:
-		return badTime(field, fmt.Sprintf("%s is in the past; it is now %s", at.Format(time.RFC3339), now.UTC().Format(time.RFC3339)), fix)
+		return badTime(field, fmt.Sprintf("%s is in the past; it is now %s", at.Format(time.RFC3339),
+			now.UTC().Format(time.RFC3339)), fix)
 	case at.After(latest):
 		return badTime(field, fmt.Sprintf("%s is more than %d years away", at.Format(time.RFC3339), FutureYears),
 			fmt.Sprintf("write a time before %s", latest.UTC().Format(time.RFC3339)))

@@ -25,7 +25,8 @@ var zoneNames string
 // differs between nodes.
 func loadZone(field, name string) (*time.Location, error) {
 	if name == "" {
-		return nil, &weir.FieldError{Code: codeTime, Field: field, Problem: "is missing", Fix: "name a time zone such as Europe/Berlin or UTC"}
+		return nil, &weir.FieldError{Code: codeTime, Field: field, Problem: "is missing",
+			Fix: "name a time zone such as Europe/Berlin or UTC"}
 	}
 	if loc, err := time.LoadLocation(name); err == nil && name != "Local" {
 		return loc, nil

@@ -18,7 +18,8 @@ func (s *Spec) API() api.NewBulkAction {
 	return api.NewBulkAction{
 		Name: s.Name, Tenant: s.Tenant, Template: s.Template, Steps: APISteps(s.Steps), Params: s.Params, ItemID: s.ItemID,
 		Items:  apiItems(s.Items),
-		Source: s.Source.API(), Duplicates: s.Duplicates, OnBadLine: s.OnBadLine, AllowEmpty: s.AllowEmpty, Start: s.Start, Rules: s.Rules.API(),
+		Source: s.Source.API(), Duplicates: s.Duplicates, OnBadLine: s.OnBadLine, AllowEmpty: s.AllowEmpty, Start: s.Start,
+		Rules:   s.Rules.API(),
 		StartAt: s.StartAt, Zone: s.Zone, Callback: s.Callback.API(), Labels: s.Labels, KeepFor: api.Duration(s.KeepFor),
 	}
 }
@@ -37,7 +38,8 @@ func rulesOf(r *api.Rules) Rules {
 // API returns the rules as the API shows them.
 func (r *Rules) API() api.Rules {
 	return api.Rules{
-		Tier: r.Tier, Priority: r.Priority, Concurrency: r.Concurrency, Rates: each(r.Rates, func(r Rate) api.Rate { return api.Rate(r) }),
+		Tier: r.Tier, Priority: r.Priority, Concurrency: r.Concurrency,
+		Rates:  each(r.Rates, func(r Rate) api.Rate { return api.Rate(r) }),
 		StopOn: (*api.StopOn)(r.StopOn), Canary: r.Canary.API(), Deadline: r.Deadline,
 	}
 }

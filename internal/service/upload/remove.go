@@ -90,7 +90,8 @@ func (u *Uploads) drop(ctx context.Context, id string) error {
 // Sweep removes uploads that were last touched before a time and that no bulk action waits for,
 // and finishes interrupted removals. The function waits reports whether a bulk action of
 // [File.Used] still has to read the upload.
-func (u *Uploads) Sweep(ctx context.Context, before time.Time, waits func(ctx context.Context, id, bulk string) (bool, error)) error {
+func (u *Uploads) Sweep(ctx context.Context, before time.Time,
+	waits func(ctx context.Context, id, bulk string) (bool, error)) error {
 	for e, err := range u.files.All(ctx, "") {
 		if err != nil {
 			return err
@@ -113,7 +114,8 @@ func (u *Uploads) Sweep(ctx context.Context, before time.Time, waits func(ctx co
 
 func (f *File) expired(before time.Time) bool { return f.Gone || f.Touched.Before(before) }
 
-func anyWaits(ctx context.Context, id string, f *File, waits func(ctx context.Context, id, bulk string) (bool, error)) (bool, error) {
+func anyWaits(ctx context.Context, id string, f *File, waits func(ctx context.Context, id, bulk string) (bool,
+	error)) (bool, error) {
 	if f.Gone {
 		return false, nil
 	}

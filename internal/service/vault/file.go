@@ -97,7 +97,8 @@ func writeKey(name string, k Key) error {
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // the key file is another name of it
-	_, err = f.WriteString("# Keys that seal secrets, newest first. This file opens every sealed secret; without it they stay sealed.\n" + k.text() + "\n")
+	_, err = f.WriteString("# Keys that seal secrets, newest first. This file opens every sealed secret; without it they " +
+		"stay sealed.\n" + k.text() + "\n")
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -79,7 +79,8 @@ func (s *Watch) progress(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 		return api.Progress{}, fmt.Errorf("bulk action %s: %w", b.ID(), err)
 	}
 	out := api.Progress{
-		State: bulk.StateOf(p.State), Phase: bulk.PhaseOf(p, x.Canary != nil), Reason: p.Reason, Counts: api.Counts(p.Counts), Rate: p.Rate,
+		State: bulk.StateOf(p.State), Phase: bulk.PhaseOf(p, x.Canary != nil), Reason: p.Reason,
+		Counts: api.Counts(p.Counts), Rate: p.Rate,
 		ETA: api.Duration(p.Remaining.Round(time.Second)), Steps: make([]api.StepProgress, 0, len(p.Steps)), At: time.Now().UTC(),
 	}
 	if !p.At.IsZero() {

@@ -34,7 +34,8 @@ var Deps = []Dep{
 	{"github.com/cockroachdb/errors", "oserror, which recognises Pebble's errors about files", []string{"store/pebblestore"}},
 	{"github.com/cockroachdb/pebble/v2", "the embedded store",
 		[]string{"store/pebblestore", "internal/lab/sim/...", "internal/lab/bench/..."}},
-	{"github.com/danielgtaylor/huma/v2", "routes from typed functions, and the OpenAPI document from both", []string{"internal/server"}},
+	{"github.com/danielgtaylor/huma/v2", "routes from typed functions, and the OpenAPI document from both",
+		[]string{"internal/server"}},
 	{"github.com/expr-lang/expr", "conditions, mappings and filters that users write", []string{"internal/edge/mapping"}},
 	{"github.com/getkin/kin-openapi", "holds traffic against the OpenAPI document", nil},
 	{"github.com/go-json-experiment/json", "items decoded without copying, until it is in the standard library",
@@ -54,7 +55,8 @@ var Deps = []Dep{
 		[]string{"engine", "internal/engine/...", "store/...", "internal/core/coord", "internal/edge/execute",
 			"internal/server", "internal/assembly", "internal/testkit/nodetest", "internal/cli/..."}},
 	{"github.com/prometheus/client_model", "histograms that are kept by hand", []string{"internal/engine/..."}},
-	{"github.com/redis/rueidis", "Redis and Valkey, pipelined without asking", []string{"store/redisstore", "internal/testkit/testenv"}},
+	{"github.com/redis/rueidis", "Redis and Valkey, pipelined without asking",
+		[]string{"store/redisstore", "internal/testkit/testenv"}},
 	{"github.com/rogpeppe/go-internal", "tests of the commands as text scripts", nil},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "JSON schema of an action's items", []string{"internal/edge/mapping"}},
 	{"github.com/spf13/cobra", "commands, help and shell completion", terminal},
@@ -74,7 +76,8 @@ var Deps = []Dep{
 		[]string{"internal/edge/egress", "internal/testkit/testenv/nameserver"}},
 	{"golang.org/x/sync", "errgroup", anywhere},
 	{"golang.org/x/term", "is this a terminal, and how wide", terminal},
-	{"golang.org/x/text", "encodings of input files, and languages of messages", []string{"internal/edge/source", "internal/edge/mapping"}},
+	{"golang.org/x/text", "encodings of input files, and languages of messages",
+		[]string{"internal/edge/source", "internal/edge/mapping"}},
 	{"golang.org/x/time", "rates of requests", []string{"internal/service/access"}},
 	{"golang.org/x/tools", "loads and type-checks packages for the rules of archtest", []string{"internal/testkit/archtest"}},
 	{"pgregory.net/rapid", "property tests", trials},
@@ -85,7 +88,8 @@ func CheckDeps(direct []string, deps []Dep) []Violation {
 	var out []Violation
 	for _, module := range direct {
 		if !slices.ContainsFunc(deps, func(d Dep) bool { return d.Module == module }) {
-			out = append(out, Violation{"go.mod", "requires " + module + ", which is not in archtest.Deps: add it with its reason, or do without"})
+			out = append(out, Violation{"go.mod", "requires " + module +
+				", which is not in archtest.Deps: add it with its reason, or do without"})
 		}
 	}
 	for _, d := range deps {

@@ -119,7 +119,8 @@ var commands = []string{
 // config and demo, which have rows of their own, and for drawing. A backend is chosen where work runs and where a
 // store is looked at, nowhere else.
 func commandRows() []Row {
-	backends := []string{"internal/cli/local", "internal/cli/run", "internal/cli/dev", "internal/cli/serve", "internal/cli/doctor", "internal/cli/operate"}
+	backends := []string{"internal/cli/local", "internal/cli/run", "internal/cli/dev", "internal/cli/serve",
+		"internal/cli/doctor", "internal/cli/operate"}
 	var rows []Row
 	for i, dir := range commands {
 		r := Row{Dir: dir, May: join(base, commands[i+1:], middle, Core, surface, []string{"api", "client", "internal/assembly"})}
@@ -140,7 +141,8 @@ func commandRows() []Row {
 var surface = []string{
 	"internal/server", "internal/service", "internal/service/result", "internal/service/watch", "internal/service/outlook",
 	"internal/service/bulk",
-	"internal/service/draft", "internal/service/fleet", "internal/service/chain", "internal/service/registry", "internal/service/check",
+	"internal/service/draft", "internal/service/fleet", "internal/service/chain", "internal/service/registry",
+	"internal/service/check",
 	"internal/service/upload", "internal/service/callback", "internal/service/schedule", "internal/service/due",
 	"internal/service/access", "internal/service/stored", "internal/service/records", "internal/service/vault",
 	"internal/edge/feed", "internal/edge/egress",

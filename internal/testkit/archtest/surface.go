@@ -11,7 +11,8 @@ import (
 
 // Public lists the packages that users import.
 var Public = []string{
-	".", "api", "cli", "client", "engine", "operate", "report", "store", "store/memstore", "store/pebblestore", "store/redisstore", "weirtest",
+	".", "api", "cli", "client", "engine", "operate", "report", "store", "store/memstore", "store/pebblestore",
+	"store/redisstore", "weirtest",
 }
 
 // loadPublic reads the types of the public packages from their export data.

@@ -49,7 +49,8 @@ func CheckSystem(root string, s System, patterns ...string) ([]Violation, error)
 		for _, e := range p.Errors {
 			file, rest, _ := strings.Cut(strings.TrimPrefix(e.Pos, root+string(filepath.Separator)), ":")
 			line, _, _ := strings.Cut(rest, ":")
-			out = append(out, Violation{filepath.ToSlash(file) + ":" + line, fmt.Sprintf("does not build for %s/%s: %s", s.OS, s.Arch, e.Msg)})
+			out = append(out, Violation{filepath.ToSlash(file) + ":" + line,
+				fmt.Sprintf("does not build for %s/%s: %s", s.OS, s.Arch, e.Msg)})
 		}
 	})
 	return out, nil

@@ -45,7 +45,8 @@ func Read(t testing.TB, page string) string {
 // Write replaces the text of a page.
 func Write(t testing.TB, page, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(Root(t), filepath.FromSlash(page)), []byte(text), 0o644); err != nil { //nolint:gosec // a public page
+	if err := os.WriteFile(filepath.Join(Root(t), filepath.FromSlash(page)), []byte(text),
+		0o644); err != nil { //nolint:gosec // a public page
 		t.Fatal(err)
 	}
 }

@@ -72,7 +72,8 @@ func serve(ctx context.Context, o order) error {
 		return err
 	}
 	srv := &http.Server{
-		Handler:           recorder.NewServer(log, recorder.Options{Seed: seed, Latency: o.Config.Latency, NoRefusals: !o.Config.Refusals}),
+		Handler: recorder.NewServer(log, recorder.Options{Seed: seed, Latency: o.Config.Latency,
+			NoRefusals: !o.Config.Refusals}),
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // callers die: their errors are expected
 		ReadHeaderTimeout: time.Minute,
 	}
@@ -164,10 +165,12 @@ func (c Config) chain(url string, life int) weir.Chain[recorder.Data, recorder.A
 	retry := weir.Backoff{MaxAttempts: maxAttempts, Base: 20 * time.Millisecond, Cap: 100 * time.Millisecond}
 	downstream := weir.Resource{Name: resource, Rate: weir.Rate(c.Rate)}
 	award := weir.HTTPAction[recorder.Data, recorder.Answer]{
-		Name: recorder.Award, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: downstream, URL: url + "/award", Header: header,
+		Name: recorder.Award, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: downstream, URL: url + "/award",
+		Header: header,
 	}
 	message := weir.HTTPAction[recorder.Data, recorder.Answer]{
-		Name: recorder.Message, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: downstream, URL: url + "/message", Header: header,
+		Name: recorder.Message, BatchSize: c.Batch, Timeout: callFor, Retry: retry, Resource: downstream, URL: url +
+			"/message", Header: header,
 	}
 	return weir.Then(weir.Start(award.Action()), message.Action(),
 		func(it weir.Item[recorder.Data], out recorder.Answer) recorder.Data {

@@ -26,7 +26,8 @@ type Verdict struct {
 // String returns one line.
 func (v Verdict) String() string {
 	planned, sent := v.Calls.Busiest()
-	return fmt.Sprintf("%d bulk actions of %d items, %d submits made again; %v; %d late; %d repeats are accounted for; longest silence %v, busiest second %d taken up and %d made",
+	return fmt.Sprintf("%d bulk actions of %d items, %d submits made again; %v; %d late; %d repeats are accounted for; "+
+		"longest silence %v, busiest second %d taken up and %d made",
 		v.Bulks, v.Items, v.Again, v.Stats, v.Stats.Late, v.AtRisk, v.Calls.Silence().Round(time.Millisecond), planned, sent)
 }
 

@@ -58,7 +58,8 @@ func (j *judge) failure(r *Row, h *history) {
 	case h.code != r.Code || h.message != r.Message:
 		j.fault("item %s is reported failed with %s %q, it was given %s %q", r.ID, r.Code, r.Message, h.code, h.message)
 	case !h.failed && (h.answered < j.run.MaxAttempts || r.Attempts != j.run.MaxAttempts):
-		j.fault("item %s gave up after %d attempts by the report and %d calls; it had %d", r.ID, r.Attempts, h.answered, j.run.MaxAttempts)
+		j.fault("item %s gave up after %d attempts by the report and %d calls; it had %d", r.ID, r.Attempts, h.answered,
+			j.run.MaxAttempts)
 	case r.Attempts < 1 || r.Attempts > h.answered:
 		j.fault("item %s is reported with %d attempts, there were %d calls", r.ID, r.Attempts, h.answered)
 	}

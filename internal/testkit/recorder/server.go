@@ -99,7 +99,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	life, err := strconv.Atoi(r.Header.Get(LifeHeader))
 	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/"+c.Step || c.Step != Award && c.Step != Message {
-		http.Error(w, fmt.Sprintf("no such action: %s %s for step %q with life %q", r.Method, r.URL.Path, c.Step, r.Header.Get(LifeHeader)),
+		http.Error(w, fmt.Sprintf("no such action: %s %s for step %q with life %q", r.Method, r.URL.Path, c.Step,
+			r.Header.Get(LifeHeader)),
 			http.StatusUnprocessableEntity)
 		return
 	}

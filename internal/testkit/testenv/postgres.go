@@ -36,7 +36,8 @@ func Postgres(t testing.TB) *PostgresServer {
 	s.initialise(data)
 	s.start(func(port string) {
 		s.command = func() *exec.Cmd {
-			return s.program("postgres", "-D", data, "-p", port, "-c", "listen_addresses="+host, "-c", "unix_socket_directories=", "-c", "fsync=off",
+			return s.program("postgres", "-D", data, "-p", port, "-c", "listen_addresses="+host, "-c",
+				"unix_socket_directories=", "-c", "fsync=off",
 				"-c", "shared_buffers=16MB", "-c", "max_connections=20", "-c", "autovacuum=off", "-c", "max_wal_senders=0")
 		}
 	})
