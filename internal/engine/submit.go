@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
-	"math"
-	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/ingest"
+	"github.com/weirhq/weir/internal/engine/own"
+	"github.com/weirhq/weir/internal/engine/stored"
 )
 
 // Submit accepts a bulk action. When it returns without an error, spec and items
@@ -53,75 +52,63 @@ func encodeItem[T any](v T) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// checkSpec turns a spec into its stored form, or lists all that is wrong with it.
-func (e *Engine) checkSpec(d weir.Definition, s weir.Spec) (*partition.Created, error) {
-	now := time.Now()
-	c := &partition.Created{
-		Name: s.Name, Tenant: s.Tenant, Tier: s.Tier, Priority: s.Priority, Chain: d.Name,
-		StopOn: s.StopOn, Concurrency: s.Concurrency, RetryOf: s.RetryOf, Submitted: now.UnixNano(),
-		Text: d.Text, Hold: s.Hold,
+// SubmitAs submits items as they are, with a ticket.
+func (e *Engine) SubmitAs(ctx context.Context, t Ticket, d weir.Definition, items iter.Seq2[weir.RawItem, error],
+	s weir.Spec) (*BulkAction, error) {
+	if items == nil {
+		return nil, fmt.Errorf("submit: %w", ingest.NoIterator())
 	}
-	if c.Name == "" {
-		c.Name = c.Chain
+	return e.submitAs(ctx, t, d, ingest.Entries(items), s)
+}
+
+func (e *Engine) submitAs(ctx context.Context, t Ticket, d weir.Definition, items iter.Seq2[ingest.Entry, error],
+	s weir.Spec) (*BulkAction, error) {
+	c, err := e.checkSpec(d, s)
+	if err != nil {
+		return nil, fmt.Errorf("submit: %w", err)
 	}
-	if c.Tenant == "" {
-		c.Tenant = "default"
+	c.Notify, c.KeepFor, c.Extra = t.Notify, int64(t.KeepFor), t.Extra
+	b, err := e.submit(ctx, t, c, s.Canary, s.IdempotencyKey, s.Duplicates, items)
+	if err != nil {
+		return nil, fmt.Errorf("submit %q: %w", c.Name, err)
 	}
-	var bad weir.InputError
-	steps, err := e.catalog.Find(c)
-	if faults := (*weir.InputError)(nil); errors.As(err, &faults) {
-		bad.Fields = append(bad.Fields, faults.Fields...)
-	} else if err != nil {
+	return b, nil
+}
+
+func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, canary *weir.Canary, key string,
+	rule weir.DuplicateRule, items iter.Seq2[ingest.Entry, error]) (*BulkAction, error) {
+	at, err := e.placeOf(ctx, t, c, key)
+	if err != nil {
 		return nil, err
 	}
-	for _, st := range steps {
-		c.Steps = append(c.Steps, st.Name)
-	}
-	checkDeadline(c, s.Deadline, now, &bad)
-	checkStart(c, s.StartAt, s.Hold, now, &bad)
-	checkCanary(s.Canary, &bad)
-	checkRates(c, s.Rates, &bad)
-	checkLimits(c, s.IdempotencyKey, &bad)
-	checkStopOn(&c.StopOn, &bad)
-	return c, bad.OrNil()
-}
-
-func checkLimits(c *partition.Created, key string, bad *weir.InputError) {
-	for _, f := range []struct{ field, value string }{{"name", c.Name}, {"tenant", c.Tenant}, {"idempotency_key", key}} {
-		if problem := badText(f.value, 128); problem != "" {
-			bad.Add("bad_text", f.field, problem, "use at most 128 printable characters")
+	if canary != nil && canary.Items == 0 &&
+		(t.Expected == 0 || rule == weir.KeepFirst) { // how many a percentage is shows when all are there, without duplicates
+		e.intake.Begin(c.ID, at.Partition) // the sweep of a start must not take what is set aside for it
+		aside, err := e.intake.Stage(ctx, c.ID, rule, ingest.RawItems(items))
+		if err != nil {
+			e.intake.Forget(c.ID, 0)
+			return nil, err
 		}
+		defer func() { _ = e.intake.DropStage(context.WithoutCancel(ctx), aside) }() // else the next start does it
+		t.Expected, items, rule = aside.Items, ingest.Entries(e.intake.Staged(ctx, aside)), weir.KeepAll
+		t.Duplicates += aside.Duplicates
 	}
-	if c.Tier > weir.TierLow {
-		bad.Add("out_of_range", "tier", fmt.Sprintf("%d is not a tier", c.Tier),
-			"use one of weir.TierCritical, TierHigh, TierDefault, TierLow")
+	if c.Canary = canaryOf(canary, t.Expected); t.ID != "" {
+		key = ""
 	}
-	if c.Priority < -100 || c.Priority > 100 {
-		bad.Add("out_of_range", "priority", fmt.Sprintf("%d is not between -100 and 100", c.Priority), "leave it 0")
-	}
-	if c.Concurrency < 0 {
-		bad.Add("out_of_range", "concurrency", fmt.Sprintf("%d is negative", c.Concurrency), "leave it 0 for unlimited")
-	}
+	return (&submission{engine: e, at: at, spec: c, ticket: t, key: key, rule: rule}).accept(ctx, items)
 }
 
-func checkStopOn(r *weir.StopRule, bad *weir.InputError) {
-	if math.IsNaN(r.FailureRate) || r.FailureRate < 0 || r.FailureRate > 1 || r.MinItems < 0 || r.MaxFailures < -1 {
-		bad.Add("out_of_range", "stop_on", fmt.Sprintf("%+v", *r),
-			"want a failure rate between 0 and 1, min items of at least 0, max failures of at least -1")
+// placeOf says where a bulk action goes, and gives it its id.
+func (e *Engine) placeOf(ctx context.Context, t Ticket, c *partition.Created, key string) (own.Place, error) {
+	if t.ID != "" {
+		p, err := stored.Home(t.ID, e.layout.Now().Most)
+		c.ID = t.ID
+		return own.Place{Partition: p}, err
 	}
-	if r.MinItems > 0 && r.FailureRate == 0 {
-		bad.Add("bad_value", "stop_on.min_items", "min_items without failure_rate never stops anything", "add failure_rate")
+	at, err := e.member.Router().Place(ctx, c.Tenant, key)
+	if err == nil {
+		c.ID = stored.NewID(at.Partition)
 	}
-}
-
-func badText(s string, most int) string {
-	if len(s) > most {
-		return fmt.Sprintf("has %d bytes, more than %d", len(s), most)
-	}
-	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return fmt.Sprintf("%q has a control character or is not UTF-8", s)
-		}
-	}
-	return ""
+	return at, err
 }

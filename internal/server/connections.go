@@ -8,11 +8,11 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-func (s *Server) connections() *resource[api.Connection] {
+func (s *Server) connections() *collection[api.Connection] {
 	may := func(ctx context.Context) func(api.Connection) error {
 		return func(c api.Connection) error { return mayChange(ctx, c.Tenants) }
 	}
-	return &resource[api.Connection]{
+	return &collection[api.Connection]{
 		named: named{"connection", access.Admin}, all: s.svc.Connections.All, get: s.svc.Connections.Get,
 		set: func(ctx context.Context, c api.Connection, match records.Match) (api.Connection, string, error) {
 			return s.svc.Connections.Put(ctx, c, caller(ctx).KeyID, match, may(ctx))

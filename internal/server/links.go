@@ -30,6 +30,8 @@ func answerBulk(b api.BulkAction, err error) (*body[api.BulkAction], error) {
 
 // filesOf returns the URLs of the rows of a bulk action.
 func filesOf(id string) api.Files {
-	to := func(s report.State) string { return bulkPath + "/" + id + "/results?state=" + string(s) + "&format=csv" }
+	to := func(s report.State) string {
+		return bulkPath + "/" + id + "/results?state=" + string(s) + "&format=csv"
+	}
 	return api.Files{Done: to(report.StateDone), Failed: to(report.StateFailed), Cancelled: to(report.StateCancelled)}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-func (s *Server) actions() *resource[api.Action] {
+func (s *Server) actions() *collection[api.Action] {
 	may := func(ctx context.Context) func(api.Action) error {
 		return func(a api.Action) error { return mayChange(ctx, a.Tenants) }
 	}
-	return &resource[api.Action]{
+	return &collection[api.Action]{
 		named: named{"action", access.Admin}, all: s.svc.Actions.All, get: s.svc.Actions.Get,
 		set: func(ctx context.Context, a api.Action, match records.Match) (api.Action, string, error) {
 			if a.Timeout == 0 && given(ctx, "timeout") {

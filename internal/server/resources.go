@@ -11,7 +11,7 @@ const resourcePath = "/v1/resources"
 
 func (s *Server) resourceRoutes() {
 	tags := "resources"
-	r := &resource[api.ResourceStatus]{
+	r := &collection[api.ResourceStatus]{
 		named: named{"resource", access.Control}, all: s.svc.Fleet.Resources, get: s.svc.Fleet.Resource, drop: s.svc.Fleet.DeleteResource,
 		name: func(r *api.ResourceStatus) *string { return &r.Name },
 	}

@@ -12,7 +12,7 @@ func (s *Server) templateRoutes() {
 	may := func(ctx context.Context) func(api.Template) error {
 		return func(t api.Template) error { return mayChange(ctx, ownersOf(&t)) }
 	}
-	r := &resource[api.Template]{
+	r := &collection[api.Template]{
 		named: named{"template", access.Submit}, all: s.svc.Templates.All, get: s.svc.Templates.Get,
 		set: func(ctx context.Context, t api.Template, match records.Match) (api.Template, string, error) {
 			return s.svc.Templates.Put(ctx, t, s.svc.Drafts, match, may(ctx))

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Server) tenantRoutes() {
-	r := &resource[api.Tenant]{
+	r := &collection[api.Tenant]{
 		named: named{"tenant", access.Control}, all: s.svc.Fleet.Tenants, get: s.svc.Fleet.Tenant,
 		set: func(ctx context.Context, t api.Tenant, match records.Match) (api.Tenant, string, error) {
 			return s.svc.Fleet.PutTenant(ctx, t, caller(ctx).KeyID, match)

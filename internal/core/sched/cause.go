@@ -24,14 +24,16 @@ const (
 	CauseCircuit                   // the downstream fails; its circuit is open
 	CauseFirstCall                 // the first call to the resource has not succeeded yet
 	CauseEmpty                     // it has nothing to run now
+
+	NumCauses = iota // how many there are
 )
 
 var causeNames = [...]string{
-	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "group_cap", "tenant_paused",
+	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "bulk_cap", "tenant_paused",
 	"circuit", "first_call", "empty",
 }
 
-// String returns the cause's name in logs and metrics.
+// String returns the cause's name in logs, metrics and the causes of lanes.
 func (c Cause) String() string { return causeNames[c] }
 
 // waitingOn holds the words of API, CLI and reports, by cause.

@@ -2,8 +2,8 @@ package sched
 
 import "github.com/weirhq/weir/internal/core/limit"
 
-// Gate limits the tasks that go from a resource's queue to its downstream. [limit.Gate]
-// implements it.
+// Gate limits the tasks that go from a resource's queue to its downstream. [limit.Gate] and the node's capacity
+// implement it.
 type Gate interface {
 	// Peek returns the earliest time at which asking makes sense; a time not after
 	// now means now. With math.MaxInt64 it promises a call of WakeResource later.

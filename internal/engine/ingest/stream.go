@@ -220,7 +220,7 @@ func (w *Stream) note(id string, data []byte) {
 // flush hands the current block to a writer, unless one has failed.
 func (w *Stream) flush() error {
 	if w.ctx.Err() != nil {
-		return w.ctx.Err() // all returns what the writer said
+		return w.ctx.Err() // All returns the error of the writer
 	}
 	if n := int64(w.current.items.Len()); !w.aside {
 		if err := w.in.reserve(n, w.Reserved); err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // causes is the number of reasons to wait, two more than those of the queue.
-const causes = int(sched.CauseEmpty) + 3
+const causes = sched.NumCauses + 2
 
 const (
 	// causeRetry is a bulk action all of whose items wait for another attempt.

@@ -281,7 +281,7 @@ func extraOf(d *Draft, sum Sum) stored.Extra {
 	}
 }
 
-// spec returns the definition and the spec for the engine.
+// specOf returns the definition and the spec for the engine.
 func specOf(d *Draft) (def weir.Definition, spec weir.Spec, err error) {
 	n := &d.Spec
 	spec = weir.Spec{

@@ -20,7 +20,7 @@ type lanes map[string]api.Cause
 var laneWords = map[string]string{
 	"rate": "rate", "concurrency": "concurrency", "slots": "no_workers", "fair_share": "fair_share",
 	"paused": "paused", "closed": "refused", "circuit": "circuit_open", "first_call": "first_call",
-	"tenant_cap": "concurrency", "group_cap": "concurrency",
+	"tenant_cap": "concurrency", "bulk_cap": "concurrency",
 }
 
 // Reasons lists every reason that waiting_on can have.

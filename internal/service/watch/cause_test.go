@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weirhq/weir/api"
@@ -16,6 +17,13 @@ func TestTheReferenceListsEveryReason(t *testing.T) {
 		if !slices.Contains(words, reason) {
 			t.Errorf("the reference of waiting_on lacks %q", reason)
 		}
+	}
+	enum := strings.Split(field.Tag.Get("enum"), ",")
+	all := Reasons()
+	slices.Sort(enum)
+	slices.Sort(all)
+	if !slices.Equal(enum, all) {
+		t.Errorf("the enum of waiting_on is %v, want %v", enum, all)
 	}
 	for _, word := range laneWords {
 		if !slices.Contains(Reasons(), word) {

@@ -10,10 +10,10 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 )
 
-// resource serves things that have a name: it lists, gets, puts and deletes them, with ETags, the
+// collection serves things that have a name: it lists, gets, puts and deletes them, with ETags, the
 // tenants of the caller, and the values before and after a change in the audit log. T is the thing in
 // responses and in the body of a change.
-type resource[T any] struct {
+type collection[T any] struct {
 	named
 	all  func(context.Context) ([]T, error)
 	get  func(ctx context.Context, name string) (T, string, error)
@@ -31,7 +31,7 @@ type resource[T any] struct {
 }
 
 // serve registers the endpoints.
-func (r *resource[T]) serve(s *Server, list, one, set, remove endpoint) {
+func (r *collection[T]) serve(s *Server, list, one, set, remove endpoint) {
 	add(s, list, r.listAll)
 	add(s, one, r.getOne)
 	add(s, set, r.putOne)
@@ -39,14 +39,14 @@ func (r *resource[T]) serve(s *Server, list, one, set, remove endpoint) {
 }
 
 // seen returns a thing as the caller sees it.
-func (r *resource[T]) seen(ctx context.Context, v T) (T, bool) {
+func (r *collection[T]) seen(ctx context.Context, v T) (T, bool) {
 	if r.sees == nil {
 		return v, true
 	}
 	return r.sees(ctx, v)
 }
 
-func (r *resource[T]) listAll(ctx context.Context, in *struct{ Paging }) (*body[api.Page[T]], error) {
+func (r *collection[T]) listAll(ctx context.Context, in *struct{ Paging }) (*body[api.Page[T]], error) {
 	all, err := r.all(ctx)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (r *resource[T]) listAll(ctx context.Context, in *struct{ Paging }) (*body[
 }
 
 // find returns a thing that the caller sees, and its version.
-func (r *resource[T]) find(ctx context.Context, name string) (v T, version string, err error) {
+func (r *collection[T]) find(ctx context.Context, name string) (v T, version string, err error) {
 	v, version, err = r.get(ctx, name)
 	if err != nil {
 		return v, "", err
@@ -71,7 +71,7 @@ func (r *resource[T]) find(ctx context.Context, name string) (v T, version strin
 	return v, version, nil
 }
 
-func (r *resource[T]) getOne(ctx context.Context, in *Name) (*tagged[T], error) {
+func (r *collection[T]) getOne(ctx context.Context, in *Name) (*tagged[T], error) {
 	return answerTagged(r.find(ctx, in.Name))
 }
 
@@ -81,7 +81,7 @@ type putNamed[T any] struct {
 	Body T
 }
 
-func (r *resource[T]) putOne(ctx context.Context, in *putNamed[T]) (*tagged[T], error) {
+func (r *collection[T]) putOne(ctx context.Context, in *putNamed[T]) (*tagged[T], error) {
 	v, name := in.Body, in.Name.Name
 	if err := sameName(*r.name(&v), name); err != nil {
 		return nil, err
@@ -103,13 +103,13 @@ type deleteNamed struct {
 	Conditions
 }
 
-func (r *resource[T]) deleteOne(ctx context.Context, in *deleteNamed) (*struct{}, error) {
+func (r *collection[T]) deleteOne(ctx context.Context, in *deleteNamed) (*struct{}, error) {
 	r.changing(ctx, in.Name.Name, nil)
 	return nil, r.drop(ctx, in.Name.Name, in.match)
 }
 
 // changing notes for the audit log what is about to be changed to v, or deleted.
-func (r *resource[T]) changing(ctx context.Context, name string, v *T) {
+func (r *collection[T]) changing(ctx context.Context, name string, v *T) {
 	before, _, err := r.get(ctx, name)
 	if err == nil {
 		visitOf(ctx).before = before
