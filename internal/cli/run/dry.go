@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/local"
 	"github.com/weirhq/weir/internal/cli/spec"
 	"github.com/weirhq/weir/internal/cli/watch"
+	"github.com/weirhq/weir/internal/service/stored"
 	"github.com/weirhq/weir/store/memstore"
 )
 
@@ -36,6 +38,13 @@ func dryRun(ctx context.Context, env *command.Env, o *runOptions, steps []weir.S
 	l, err := local.OpenMemory(ctx, env, memstore.New(memstore.Options{}), local.Options{Steps: steps, Slots: o.slots})
 	if err != nil {
 		return err
+	}
+	l.Run = "dry run" // the engine describes the chain of its own run only
+	if err := o.mark(l.Run); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if err := l.Service().Drafts.CheckNew(stored.Of(&o.Spec), cmp.Or(o.Spec.Tenant, "default")); err != nil {
+		return errors.Join(err, l.Close())
 	}
 	f, err := l.Service().Outlook.ForecastNew(ctx, o.Spec, in.Items.Load(), o.slots)
 	if err != nil {

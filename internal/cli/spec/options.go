@@ -127,7 +127,7 @@ func (o *Options) Fill() error {
 		o.ID = n.ItemID
 	}
 	o.setDuplicates()
-	for _, set := range []func() error{o.setMaps, o.setCanary, o.setLabels} {
+	for _, set := range []func() error{o.setInvalid, o.setMaps, o.setCanary, o.setLabels} {
 		if err := set(); err != nil {
 			return err
 		}
@@ -150,6 +150,20 @@ func (o *Options) setDuplicates() {
 		n.Duplicates = "keep_first"
 	}
 	o.Duplicates = config.DuplicateRule(strings.ReplaceAll(n.Duplicates, "_", "-"))
+}
+
+// setInvalid takes the rule for invalid rows from the file, unless the flag sets it: rows are read here.
+func (o *Options) setInvalid() error {
+	switch rule := o.Spec.OnBadLine; rule {
+	case "", "refuse":
+	case "record":
+		if !o.Flags.Changed("invalid") {
+			o.Invalid = config.SkipInvalid
+		}
+	default:
+		return command.BadUsage("write refuse or record", "on_bad_line: %q is unknown", rule)
+	}
+	return nil
 }
 
 func (o *Options) setLabels() error {

@@ -161,7 +161,7 @@ func (m *Machine) filtered(now int64, r *Result) {
 // sort ends the items that need no call, and makes the others ready.
 func (m *Machine) sort(t *Task, r *Result) {
 	s, l, b := t.at, t.l, t.at.bulk
-	var ended []uint16
+	var ended, over []uint16 // those without a call, and those of them that go no further
 	for i, item := range t.Items {
 		var o weir.Outcome
 		if r.Failure == nil {
@@ -181,6 +181,9 @@ func (m *Machine) sort(t *Task, r *Result) {
 		}
 		m.take(l, item) // the answer of the step before is not needed
 		ended = append(ended, item)
+		if o.Kind != weir.OutcomeDone || s.no == len(b.steps)-1 {
+			over = append(over, item)
+		}
 	}
 	n := len(ended)
 	if !s.first() {
@@ -190,7 +193,7 @@ func (m *Machine) sort(t *Task, r *Result) {
 		return
 	}
 	s.queued -= int64(n)
-	l.survived(ended)
+	l.survived(over) // what goes on to the next step stays at risk: it was not called here
 	m.gen.results += n
 	m.uncommitted += n
 	m.dirty(l)
