@@ -62,7 +62,7 @@ func (s *settable) look(p *Package, path string, e exports) {
 		}
 	}
 	for id, of := range info.Instances {
-		if p.Name() == "server" && id.Name == "resource" { // its type is the body of a change
+		if p.Name() == "server" && id.Name == "collection" { // its type is the body of a change
 			s.inside(of.TypeArgs.At(0), "json")
 		}
 	}
