@@ -35,8 +35,8 @@ func (o Collection[T]) Put(ctx context.Context, name string, x T) (T, error) {
 	return get[T](ctx, o.client, "PUT", route(o.kind, name), x)
 }
 
-// Change edits an object, or makes it if there is none. If another caller changes it meanwhile, nothing is overwritten
-// and edit is called again with the newer one.
+// Change edits an object, or creates it if it does not exist. If another caller changes it meanwhile, nothing is
+// overwritten, and edit is called again with the newer one.
 func (o Collection[T]) Change(ctx context.Context, name string, edit func(*T) error) (T, error) {
 	return change(ctx, o.client, route(o.kind, name), edit)
 }
