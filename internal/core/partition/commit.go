@@ -24,6 +24,7 @@ type generation struct {
 	events  []Event      // for the owner to deliver
 	noted   [][]byte     // rows of events that were delivered
 	scaled  []string     // lanes that got a number of workers
+	answers []string     // actions that answered for the first time
 	tenants []string     // that got their first bulk action here, or lost their last
 	items   int64        // that end with it
 	results int          // items whose results it carries
@@ -109,6 +110,9 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	}
 	m.writeTenants(b, g)
 	m.writeLanes(b, g)
+	for _, action := range g.answers {
+		b.Set = append(b.Set, store.Row{Key: actionKey(action)})
+	}
 	m.writeEvents(b, g)
 	m.writeRemovals(b, g)
 	m.writeTenure(b, g)

@@ -31,6 +31,9 @@ func (m *Machine) Load(now int64, rows ManyRows) error {
 	if err := m.loadLanes(rows); err != nil {
 		return err
 	}
+	if err := m.loadAnswers(rows); err != nil {
+		return err
+	}
 	var ids []weir.BulkID
 	err := rows.Scan([]byte{kindActive}, func(key, _ []byte) error {
 		ids = append(ids, weir.BulkID(key[1:]))

@@ -65,7 +65,8 @@ type Machine struct {
 	over     map[weir.BulkID]bool // shards that have ended: late orders do not start them again
 	tenants  map[string]tenant    // with bulk actions here
 	lanes    lanes
-	answered map[string]bool // actions with a successful call
+	answered map[string]bool // actions with a successful call since the takeover
+	knows    map[string]bool // actions with a successful call at any time
 	waits    waits
 	random   *rand.Rand
 	gen      *generation // collects what the next commit writes
@@ -125,12 +126,12 @@ func New(cfg Config, number uint64) *Machine {
 		bulks:    map[weir.BulkID]*bulk{},
 		over:     map[weir.BulkID]bool{},
 		tenants:  map[string]tenant{},
-		answered: map[string]bool{},
-		lanes:    lanes{by: map[string]*lane{}, told: map[string]*Scale{}},
-		random:   rand.New(rand.NewPCG(cfg.Seed, number)),
-		gen:      &generation{},
-		number:   number,
-		window:   leastWindow,
+		answered: map[string]bool{}, knows: map[string]bool{},
+		lanes:  lanes{by: map[string]*lane{}, told: map[string]*Scale{}},
+		random: rand.New(rand.NewPCG(cfg.Seed, number)),
+		gen:    &generation{},
+		number: number,
+		window: leastWindow,
 	}
 }
 

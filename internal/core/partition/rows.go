@@ -27,6 +27,7 @@ import (
 //	s id                   shared, elsewhere: the shard's newest orders
 //	w tenant               marks a tenant with bulk actions here that have not ended
 //	l resource             number of workers that the lane was given
+//	v action               marks an action that has answered a call
 //	e id commit            an event that was not delivered yet
 //	x id                   tombstone: it was removed, and when
 //	y id                   marks a bulk action under removal: its other rows go, too
@@ -44,6 +45,7 @@ const (
 	kindShard   = 's'
 	kindTenant  = 'w'
 	kindLane    = 'l'
+	kindAction  = 'v'
 	kindEvent   = 'e'
 	kindTime    = 't'
 	kindGroup   = 'f'
@@ -63,6 +65,7 @@ func ownersKey(id weir.BulkID) []byte { return rowKey(kindOwners, id) }
 func shardKey(id weir.BulkID) []byte  { return rowKey(kindShard, id) }
 func tenantKey(name string) []byte    { return append([]byte{kindTenant}, name...) }
 func laneKey(name string) []byte      { return append([]byte{kindLane}, name...) }
+func actionKey(name string) []byte    { return append([]byte{kindAction}, name...) }
 
 func tallyKey(id weir.BulkID, shard int) []byte { return append(rowKey(kindTally, id), byte(shard)) }
 

@@ -181,15 +181,38 @@ func (m *Machine) noteCall(now int64, t *Task, v *verdict) {
 			s.calls.Succeeded, s.held = true, 0
 			m.offer(now, s) // retries go first from now on
 		}
-		m.answered[s.def.Action] = true
+		m.noteAnswer(s.def.Action)
 	default:
-		s.calls.Known = s.calls.Known || m.answered[s.def.Action] || s.lane.well > 0 && !v.wrong
+		known := m.knows[s.def.Action] || s.lane.well > 0
+		s.calls.Known = s.calls.Known || m.answered[s.def.Action] || known && !v.wrong
 		s.calls.failed(now, v, len(t.Items))
 		s.bulk.blame(now, s.no, v)
 		if s.calls.Streak == 1 && !s.bulk.away() { // further calls may take long
 			m.waits.push(wait{due: now + s.calls.patience(), bulk: s.bulk.spec.ID})
 		}
 	}
+}
+
+// noteAnswer records that an action has answered. Later owners know it too: a bulk action that
+// begins after a restart, such as a retry of items that always fail, is not taken for one whose
+// endpoint has never answered.
+func (m *Machine) noteAnswer(action string) {
+	if m.answered[action] {
+		return
+	}
+	m.answered[action] = true
+	if !m.knows[action] {
+		m.knows[action] = true
+		m.gen.answers = append(m.gen.answers, action)
+	}
+}
+
+// loadAnswers loads the actions that have answered.
+func (m *Machine) loadAnswers(rows Rows) error {
+	return rows.Scan([]byte{kindAction}, func(key, _ []byte) error {
+		m.knows[string(key[1:])] = true
+		return nil
+	})
 }
 
 // callsOf returns the record of a step's calls, over all shards.

@@ -140,6 +140,26 @@ func TestWhatGoesOnAlthoughCallsFail(t *testing.T) {
 func TestAnEndpointThatAnsweredOthersHasTwoMinutes(t *testing.T) {
 	for name, answers := range map[string]func(b *bench){
 		"a bulk action of this partition": func(b *bench) { b.m.answered["award"] = true },
+		"one that ended before a restart": func(b *bench) {
+			b.message(envelope{Created: &Created{
+				ID: "B", Tenant: "u", Chain: "c", Steps: []string{"award"}, Items: 10, Submitted: b.now,
+			}})
+			for ended := false; !ended; {
+				for _, task := range b.settle() {
+					r := &Result{Task: task, Service: 1e6, Outcomes: make([]weir.Outcome, len(task.Items))}
+					if ended = task.Bulk == "B"; !ended {
+						r.Failure = refusesConnections
+					}
+					for i := range r.Outcomes {
+						r.Outcomes[i].Kind = weir.OutcomeDone
+					}
+					b.m.Result(b.now, r)
+				}
+				b.now += int64(time.Second)
+			}
+			b.settle()
+			b.reload()
+		},
 		"a bulk action of another of this node": func(b *bench) {
 			b.flow = true
 			b.reload()
