@@ -28,30 +28,63 @@ const (
 	NumCauses = iota // how many there are
 )
 
-var causeNames = [...]string{
-	"none", "rate", "concurrency", "slots", "fair_share", "paused", "closed", "tenant_cap", "bulk_cap", "tenant_paused",
-	"circuit", "first_call", "empty",
+// causes has a row for each cause: its name in logs, metrics and lanes; the word that API, command
+// line and reports use for what waits on it, empty if nothing does; and whether it means that
+// the downstream cannot be called, which may never end.
+var causes = [NumCauses]struct {
+	name, word string
+	down       bool
+}{
+	CauseNone:         {"none", "", false},
+	CauseRate:         {"rate", "rate", false},
+	CauseConcurrency:  {"concurrency", "concurrency", false},
+	CauseSlots:        {"slots", "no_workers", false},
+	CauseFairShare:    {"fair_share", "fair_share", false},
+	CausePaused:       {"paused", "paused", false},
+	CauseClosed:       {"closed", "refused", true},
+	CauseTenantCap:    {"tenant_cap", "concurrency", false},
+	CauseBulkCap:      {"bulk_cap", "concurrency", false},
+	CauseTenantPaused: {"tenant_paused", "paused_tenant", false},
+	CauseCircuit:      {"circuit", "circuit_open", true},
+	CauseFirstCall:    {"first_call", "first_call", false},
+	CauseEmpty:        {"empty", "", false},
 }
 
-// String returns the cause's name in logs, metrics and the causes of lanes.
-func (c Cause) String() string { return causeNames[c] }
+// String returns the cause's name.
+func (c Cause) String() string { return causes[c].name }
 
-// waitingOn holds the words of API, CLI and reports, by cause.
-var waitingOn = [...]string{
-	CauseRate: "rate", CauseConcurrency: "concurrency", CauseBulkCap: "concurrency", CauseTenantCap: "concurrency",
-	CauseSlots: "no_workers", CauseFairShare: "fair_share", CauseClosed: "refused", CauseCircuit: "circuit_open",
-	CauseFirstCall: "first_call", CausePaused: "paused", CauseTenantPaused: "paused_tenant", CauseEmpty: "",
+// WaitingOn returns the word for what an entry waits on. It is empty for a cause that does not
+// make it wait.
+func (c Cause) WaitingOn() string { return causes[c].word }
+
+// Down reports whether the downstream cannot be called.
+func (c Cause) Down() bool { return causes[c].down }
+
+// CauseNamed returns the cause with a name, CauseNone if there is none.
+func CauseNamed(name string) Cause {
+	return firstCause(func(c Cause) bool { return causes[c].name == name })
 }
 
-// WaitingOn returns the text shown for what an entry waits on. It is empty for a cause that
-// does not make it wait.
-func (c Cause) WaitingOn() string { return waitingOn[c] }
+// CauseFor returns a cause that has the word, CauseNone if none has. Causes with the same word
+// are alike in [Cause.Down].
+func CauseFor(word string) Cause {
+	return firstCause(func(c Cause) bool { return word != "" && causes[c].word == word })
+}
 
-// WaitingOn lists every non-empty text that [Cause.WaitingOn] can return.
+func firstCause(is func(Cause) bool) Cause {
+	for c := range Cause(NumCauses) {
+		if is(c) {
+			return c
+		}
+	}
+	return CauseNone
+}
+
+// WaitingOn lists every word that [Cause.WaitingOn] can return, each once.
 func WaitingOn() (all []string) {
-	for _, w := range waitingOn {
-		if w != "" && !slices.Contains(all, w) {
-			all = append(all, w)
+	for _, c := range causes {
+		if c.word != "" && !slices.Contains(all, c.word) {
+			all = append(all, c.word)
 		}
 	}
 	return all

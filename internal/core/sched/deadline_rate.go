@@ -27,7 +27,7 @@ func (q *Queue) measure(now int64, f *flow) {
 	}
 	beside := r.copies[f.tenant.name]
 	idle := took <= 0 || beside.part() < beside.even()/2 // nearly all of its tenant's weight is elsewhere
-	down := (r.state == resourceSleeping || r.state == resourceWaiting) && (r.cause == CauseClosed || r.cause == CauseCircuit)
+	down := (r.state == resourceSleeping || r.state == resourceWaiting) && r.cause.Down()
 	if idle || down || f.shut(now) || f.tenant.paused {
 		return
 	}

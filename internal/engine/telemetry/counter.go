@@ -229,27 +229,19 @@ func (t *Counter) TakeCensus(now int64, m *partition.Machine, bounded map[string
 // reason, unless calls are refused or the circuit is open.
 func (t *Counter) stalls(now int64, k *counted, h *partition.Held) bool {
 	moved, refused := moves(h)
+	cause := sched.CauseFor(h.Waits)
 	if h.State != weir.BulkRunning || moved != k.moved {
 		k.moved, k.refused, k.progress = moved, refused, now
 		return false
 	}
-	if refused != k.refused || slices.Contains(obstructions[:], h.Waits) {
+	if refused != k.refused || h.Waits == "failing" || cause.Down() {
 		k.refused, k.obstructed = refused, now
 	}
-	excused := h.InFlight > 0 || h.Waiting > 0 || slices.Contains(queued[:], h.Waits)
+	excused := h.InFlight > 0 || h.Waiting > 0 || cause != sched.CauseNone && !cause.Down() // it gets its turn
 	if excused && now-k.obstructed > stallsAfter {
 		return false
 	}
 	return now-k.progress > stallsAfter
-}
-
-// obstructions lists what bulk actions wait on that may never end.
-var obstructions = [...]string{"failing", sched.CauseClosed.WaitingOn(), sched.CauseCircuit.WaitingOn()}
-
-// queued lists what bulk actions wait on that get their turn.
-var queued = [...]string{
-	sched.CauseRate.WaitingOn(), sched.CauseConcurrency.WaitingOn(), sched.CauseSlots.WaitingOn(), sched.CauseFairShare.WaitingOn(),
-	sched.CauseFirstCall.WaitingOn(), sched.CausePaused.WaitingOn(), sched.CauseTenantPaused.WaitingOn(),
 }
 
 // moves returns how many times items have ended or finished a step, and how many were refused.

@@ -210,6 +210,6 @@ func (c *Recorder) Look(now *weir.Node) {
 
 // held reports whether it is the resource that a lane waits for.
 func held(cause string) bool {
-	return cause == sched.CauseRate.String() || cause == sched.CauseConcurrency.String() ||
-		cause == sched.CauseClosed.String() || cause == sched.CauseCircuit.String()
+	c := sched.CauseNamed(cause)
+	return c == sched.CauseRate || c == sched.CauseConcurrency || c.Down()
 }

@@ -16,13 +16,6 @@ import (
 // from the nodes.
 type lanes map[string]api.Cause
 
-// laneWords maps a lane's cause to the reason in the API.
-var laneWords = map[string]string{
-	"rate": "rate", "concurrency": "concurrency", "slots": "no_workers", "fair_share": "fair_share",
-	"paused": "paused", "closed": "refused", "circuit": "circuit_open", "first_call": "first_call",
-	"tenant_cap": "concurrency", "bulk_cap": "concurrency",
-}
-
 // Reasons lists every reason that waiting_on can have.
 func Reasons() []string {
 	all := append(sched.WaitingOn(), "failing", "retry", "approval", "unknown_action", "source", "late")
@@ -44,8 +37,10 @@ func (s *Watch) lanes(ctx context.Context) (lanes, error) {
 		for k := range nodes[i].Lanes {
 			lane := &nodes[i].Lanes[k]
 			name := lane.ID.Resource
-			if w := laneWords[lane.Cause]; w != "" && l[name].Reason == "" {
-				l[name] = api.Cause{Reason: w, Resource: name}
+			c := sched.CauseNamed(lane.Cause)
+			paused := c == sched.CausePaused || c == sched.CauseTenantPaused // of others: what is paused itself shows its state
+			if c.WaitingOn() != "" && !paused && l[name].Reason == "" {
+				l[name] = api.Cause{Reason: c.WaitingOn(), Resource: name}
 			}
 		}
 		l.explain(nodes[i].Resources)
