@@ -127,11 +127,11 @@ type Spec struct {
 
 // Rules are what can be changed of a bulk action while it runs. What is nil stays as it is.
 type Rules struct {
-	Tier        *Tier
-	Priority    *int
-	Concurrency *int            // 0: unlimited
-	Rates       map[string]Rate // by step; 0 takes a rate away, steps that are not named keep theirs
-	StopOn      *StopRule
+	Tier        *Tier           `json:"tier,omitempty"`
+	Priority    *int            `json:"priority,omitempty"`
+	Concurrency *int            `json:"concurrency,omitempty"` // 0: unlimited
+	Rates       map[string]Rate `json:"rates,omitempty"`       // by step; 0 takes a rate away, steps that are not named keep theirs
+	StopOn      *StopRule       `json:"stop_on,omitempty"`
 }
 
 // Counts says how many items are in which state. They always add up to Total.

@@ -20,10 +20,10 @@ const (
 // the running hour. Hours are in UTC.
 type History struct {
 	// Peaks holds the 95th percentile of the need, in workers, by hour and week.
-	Peaks [hours][weeks]float32
+	Peaks [hours][weeks]float32 `json:"peaks"`
 	// Hour is the running hour, counted from the Unix epoch, and Seen its histogram.
-	Hour int64
-	Seen [grades]uint32
+	Hour int64          `json:"hour"`
+	Seen [grades]uint32 `json:"seen"`
 }
 
 // Observe returns the history after one more cycle that needed so many workers.

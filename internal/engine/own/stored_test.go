@@ -1,0 +1,11 @@
+package own
+
+import (
+	"testing"
+
+	"github.com/weirhq/weir/internal/testkit/storedtest"
+)
+
+func TestTheStoredFormatIsOnRecord(t *testing.T) {
+	storedtest.Check(t, "testdata/stored.txt", map[string]any{"map": Map{}, "node": Record{}, "notice": notice{}})
+}
