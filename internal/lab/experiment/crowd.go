@@ -11,6 +11,8 @@ import (
 // Tenants is how many tenants the big experiments have.
 const Tenants = 220_000
 
+func tenantName(i int) string { return fmt.Sprint("tenant-", i) }
+
 // Crowd is a queue with n tenants of one endless group each, in all tiers, on a
 // resource without limits.
 func Crowd(n int) (*sched.Queue, []*sched.Entry) {

@@ -85,7 +85,7 @@ func drawWorld(seed uint64, partitions int, luck uint64) *foretoldWorld {
 		tier := []weir.Tier{weir.TierDefault, weir.TierDefault, weir.TierHigh, weir.TierLow}[rng.IntN(4)]
 		w.floods = append(w.floods, flood{max(100, int64(float64(w.items)*between(rng, 0.1, 3))), tier})
 	}
-	w.node = newNodeOf(capacity.Config{Slots: foretellSlots, Seed: seed}, partitions, chain...)
+	w.node = newNodeOn(virtual.NewClock(epoch), capacity.Config{Slots: foretellSlots, Seed: seed}, partitions, chain...)
 	rng = w.rng // from here on it is luck
 	w.service = func(t *partition.Task) int64 {
 		d := &w.does[t.StepNo]

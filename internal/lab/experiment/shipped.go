@@ -40,24 +40,22 @@ func (p place) onNodes(l Line, why string, holds float64) Line {
 	return l
 }
 
-// shipped is E22: what experiments before it show of the queue of one node, or of one
-// partition, also holds for whole engines as people run them.
-func shipped(size Size) (lines []Line) {
-	for _, play := range []func(place, uint64) []Line{
-		slowJobs, bulkRates, smallBesideFloods, fourTiers, crowdedTiers, failures, longChain,
-		criticalBesideLow, weights, manyResources, hungEndpoint, slowCalls, slowFloods, skipping, notYet, outage, ownRate,
-	} {
-		for _, p := range places {
-			lines = append(lines, overSeeds(seeds(2001, sized(size, 1, 10)), func(seed uint64) []Line {
-				lines := play(p, seed)
-				for i := range lines {
-					lines[i].What += ", " + p.String()
-				}
-				return lines
-			})...)
+// everywhere plays worlds as whole engines, in all places, over several seeds.
+func everywhere(plays ...func(place, uint64) []Line) func(Size) []Line {
+	return func(size Size) (lines []Line) {
+		for _, play := range plays {
+			for _, p := range places {
+				lines = append(lines, overSeeds(seeds(2001, sized(size, 1, 10)), func(seed uint64) []Line {
+					lines := play(p, seed)
+					for i := range lines {
+						lines[i].What += ", " + p.String()
+					}
+					return lines
+				})...)
+			}
 		}
+		return lines
 	}
-	return lines
 }
 
 // api is a resource whose calls all take about the same time.

@@ -32,6 +32,8 @@ type lane struct {
 	shadow   scale.State // of the default policy, which tells the need
 	decision scale.Decision
 	need     float64
+	healthy  int64       // when a call was last answered
+	halves   []func()    // hasten those that wait until one is
 	cause    sched.Cause // what was in the way at the last tick
 	second   laneSecond
 }
@@ -85,6 +87,26 @@ func (l *lane) ended(took int64, how outcome) {
 	l.second.took += took
 	if how == failed {
 		l.second.failed++
+	}
+}
+
+// works notes an answered call: halves that wait for the resource to recover wait no longer.
+func (l *lane) works(now int64) {
+	l.healthy = now
+	for _, hasten := range l.halves {
+		hasten()
+	}
+	clear(l.halves)
+	l.halves = l.halves[:0]
+}
+
+// once returns f for its first call, and nothing for the others.
+func once(f func()) func() {
+	return func() {
+		g := f
+		if f = nil; g != nil {
+			g()
+		}
 	}
 }
 

@@ -32,8 +32,9 @@ type again struct {
 	seq     uint64 // order of their first failure
 	lot     *lot
 	items   int
-	attempt int // the one to come
-	fails   int // times that the whole task failed
+	attempt int   // the one to come
+	fails   int   // times that the whole task failed
+	failed  int64 // when it did last
 }
 
 // Before orders retries: what may be poisonous comes last.
