@@ -171,11 +171,11 @@ func (w *foretoldWorld) load() (l forecast.Load) {
 		if !ok || p.State.Final() {
 			continue
 		}
-		o := forecast.Other{Name: string(id), Tenant: string(id), Tier: w.floods[i].tier, Items: p.Counts.Total - p.Counts.Ended()}
+		o := forecast.Work{Name: string(id), Tenant: string(id), Tier: w.floods[i].tier, Items: p.Counts.Total - p.Counts.Ended()}
 		for k, st := range w.chain {
 			skips, left := forecast.Uncalled(&p.Steps[k], st.Resource.Rate, st.BatchSize)
-			o.Steps, o.Skips, o.LeftOut = append(o.Steps, st.Resource.Name), append(o.Skips, skips), append(o.LeftOut, left)
-			o.Standing, o.Batches = append(o.Standing, forecast.Standing(&p, k)), append(o.Batches, st.BatchSize)
+			o.Steps = append(o.Steps, forecast.Step{Resource: st.Resource.Name, Batch: st.BatchSize, Skips: skips, LeftOut: left})
+			o.Standing = append(o.Standing, forecast.Standing(&p, k))
 		}
 		l.Others = append(l.Others, o)
 	}

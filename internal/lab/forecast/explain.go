@@ -63,7 +63,7 @@ func (p *plan) clashes(l line) (out []Clash) {
 		c := Clash{Resource: res.Name, Share: 1}
 		tenants := map[string]bool{}
 		for _, o := range p.others {
-			if !slices.Contains(o.Steps, res.Name) || o.Delay >= end {
+			if o.step(res.Name) < 0 || o.Delay >= end {
 				continue
 			}
 			c.Backlog += o.Items
@@ -177,7 +177,7 @@ func (p *plan) bottleneck(runs []model.Result) Bottleneck {
 	kinds := map[string]Kind{"rate": ByRate, "concurrency": ByConcurrency, "no_workers": ByWorkers}
 	turn := ""
 	for _, w := range waits(runs) {
-		resource := p.used[slices.Index(p.keys(names(p.used)), w.Resource)].Name
+		resource := p.used[slices.IndexFunc(p.used, func(r *Resource) bool { return p.key(r.Name) == w.Resource })].Name
 		kind, ok := kinds[w.Reason]
 		switch {
 		case w.Share < telling:
@@ -208,13 +208,6 @@ func waits(runs []model.Result) (out []model.Wait) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b model.Wait) int { return cmp.Compare(b.Share, a.Share) })
-	return out
-}
-
-func names(rs []*Resource) (out []string) {
-	for _, r := range rs {
-		out = append(out, r.Name)
-	}
 	return out
 }
 
