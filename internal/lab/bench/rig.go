@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -41,38 +40,28 @@ func action(name string, size int) weir.Action[json.RawMessage, struct{}] {
 }
 
 // openStore opens a store. The reserve on disk is left out: it is the same for any number of items.
-func openStore(dir string) (*pebblestore.Store, *slog.Logger, error) {
+func openStore(dir string) (*pebblestore.Store, *slog.Logger) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, err := pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1})
-	return s, log, err
+	return sure(pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1})), log
 }
 
 // start opens an engine and runs it.
-func start(ctx context.Context, dir string, o engine.Options, chains ...raw) (*rig, error) {
-	r, err := open(ctx, dir, o, chains...)
-	if err == nil {
-		r.start(ctx)
-	}
-	return r, err
+func start(ctx context.Context, dir string, o engine.Options, chains ...raw) *rig {
+	r := open(ctx, dir, o, chains...)
+	r.start(ctx)
+	return r
 }
 
 // open makes an engine that does not run yet.
-func open(ctx context.Context, dir string, o engine.Options, chains ...raw) (*rig, error) {
-	s, log, err := openStore(dir)
-	if err != nil {
-		return nil, err
-	}
-	r := &rig{store: &counting{Store: s}, ended: make(chan error, 1)}
+func open(ctx context.Context, dir string, o engine.Options, chains ...raw) *rig {
+	s, log := openStore(dir)
 	o.Logger = log
-	if r.Engine, err = engine.Open(ctx, r.store, o); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	r := &rig{store: &counting{Store: s}, ended: make(chan error, 1)}
+	r.Engine = sure(engine.Open(ctx, r.store, o))
 	for _, c := range chains {
-		if err := r.Engine.Handle(c); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
+		must(r.Engine.Handle(c))
 	}
-	return r, nil
+	return r
 }
 
 // start runs the engine.
@@ -82,13 +71,10 @@ func (r *rig) start(ctx context.Context) {
 }
 
 // close stops the engine and closes the store.
-func (r *rig) close() error {
-	var err error
-	if r.cancel != nil {
-		r.cancel()
-		err = <-r.ended
-	}
-	return errors.Join(err, r.store.Close())
+func (r *rig) close() {
+	r.cancel()
+	must(<-r.ended)
+	must(r.store.Close())
 }
 
 // noop is a chain of one action that does nothing.
