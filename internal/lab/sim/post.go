@@ -66,20 +66,6 @@ func (o *owner) post(m partition.Outgoing) {
 	})
 }
 
-// appliedAway judges a row of a shard: what its home says of it is judged there.
-func (w *World) appliedAway(o *owner, b *truth, r store.Row, number uint64) {
-	switch r.Key[0] {
-	case rowSpec:
-		w.appliedSpec(o, b, r)
-	case rowResults:
-		w.appliedResults(b, r)
-	case rowBlock:
-		w.appliedBlock(o, b, r, number)
-	case rowGroup:
-		w.appliedGroup(o, b, r)
-	}
-}
-
 // checkPlace: a block is one partition's for ever.
 func (w *World) checkPlace(o *owner, b *truth, no uint32) {
 	if b.place == nil {
