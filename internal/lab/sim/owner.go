@@ -310,7 +310,7 @@ func (o *owner) drop() {
 func (o *owner) leave() {
 	o.gone = true
 	o.w.bereave(o)
-	o.node.leaveTrials(o)
+	o.node.turns.Leave(o)
 	o.machine.Leave(o.w.Now())
 	o.node.deliverCalls()
 	o.node.parts[o.partition] = nil
