@@ -39,7 +39,7 @@ func measureBytes(ctx context.Context, dir string, p params) figures {
 		"disk": float64(sure(size(dir))) / n}
 }
 
-// size is how many bytes the files of a directory have.
+// size returns how many bytes the files of a directory have.
 func size(dir string) (sum int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

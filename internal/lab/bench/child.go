@@ -21,7 +21,7 @@ type params struct {
 	URL   string // of the other process
 }
 
-// flags are those by which a child is told.
+// flags returns those by which a child is told.
 func (p params) flags() []string {
 	return []string{"-items", strconv.Itoa(p.Items), "-batch", strconv.Itoa(p.Batch), "-flood=" +
 		strconv.FormatBool(p.Flood), "-url", p.URL}
@@ -96,7 +96,7 @@ func (b *bench) measure(name string, p params) figures {
 	return other(b.ctx, name, p, "-dir", dir)
 }
 
-// child is this program as another process that runs a measurement.
+// child returns this program as another process that runs a measurement.
 func child(ctx context.Context, name string, p params, more ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, sure(os.Executable()), slices.Concat([]string{"-child", name}, p.flags(), more)...)
 	cmd.Stderr = os.Stderr
@@ -151,7 +151,7 @@ func serve(ctx context.Context, name string, p params, dir, profile string, out 
 	})
 }
 
-// peakMiB is the most memory that this process ever had; 0 where the system does not tell.
+// peakMiB returns the most memory that this process ever had; 0 where the system does not tell.
 func peakMiB() float64 {
 	raw, err := os.ReadFile("/proc/self/status")
 	if err != nil {

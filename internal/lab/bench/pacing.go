@@ -98,7 +98,7 @@ func (c pacingCase) measure(ctx context.Context, dir string, p weir.Pacing) figu
 		"workers": float64(peak)}
 }
 
-// mostWorkers is the most workers of all lanes after a while, until stop is closed.
+// mostWorkers returns the most workers of all lanes after a while, until stop is closed.
 func mostWorkers(ctx context.Context, r *rig, after time.Duration, stop <-chan struct{}) (peak int) {
 	time.Sleep(after)
 	for look := time.NewTicker(500 * time.Millisecond); ; {
@@ -122,7 +122,7 @@ func mostWorkers(ctx context.Context, r *rig, after time.Duration, stop <-chan s
 	}
 }
 
-// steady is the rate of the calls that began after a while, and the longest time between two of them.
+// steady returns the rate of the calls that began after a while, and the longest time between two of them.
 func (a *arrivals) steady(after time.Duration) (rate float64, gap time.Duration) {
 	all := slices.SortedFunc(slices.Values(a.seen), func(x, y arrival) int { return x.at.Compare(y.at) })
 	from := slices.IndexFunc(all, func(x arrival) bool { return x.at.Sub(all[0].at) >= after })

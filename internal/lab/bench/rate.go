@@ -50,7 +50,7 @@ func (a *arrivals) note(ctx context.Context, timeout time.Duration, items int) {
 	a.seen = append(a.seen, arrival{now, items})
 }
 
-// most is the largest number of items in any second.
+// most returns the largest number of items in any second.
 func most(all []arrival) int {
 	slices.SortFunc(all, func(a, b arrival) int { return a.at.Compare(b.at) })
 	m := virtual.Meter{Window: int64(time.Second)}
@@ -60,7 +60,7 @@ func most(all []arrival) int {
 	return int(m.Most)
 }
 
-// noting is a chain of one limited action that notes its calls, which take some time.
+// noting returns a chain of one limited action that notes its calls, which take some time.
 func (a *arrivals) noting(r weir.Resource, takes time.Duration) raw {
 	const timeout = 30 * time.Second
 	act := action("noting", 0)

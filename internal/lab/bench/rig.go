@@ -28,13 +28,13 @@ type raw = weir.Chain[json.RawMessage, struct{}]
 // batch is what the handlers of such a chain are given.
 type batch = weir.Batch[json.RawMessage, struct{}]
 
-// on is a chain of one action that calls f.
+// on returns a chain of one action that calls f.
 func on(a weir.Action[json.RawMessage, struct{}], f func(context.Context, *batch) error) raw {
 	a.Handle = f
 	return weir.Start(a)
 }
 
-// action is one of a name and a size of tasks.
+// action returns one of a name and a size of tasks.
 func action(name string, size int) weir.Action[json.RawMessage, struct{}] {
 	return weir.Action[json.RawMessage, struct{}]{Name: name, BatchSize: size}
 }
@@ -77,10 +77,10 @@ func (r *rig) close() {
 	must(r.store.Close())
 }
 
-// noop is a chain of one action that does nothing.
+// noop returns a chain of one action that does nothing.
 func noop(size int) raw { return slow(size, 0) }
 
-// slow is a chain of one action that takes some time per task.
+// slow returns a chain of one action that takes some time per task.
 func slow(size int, takes time.Duration) raw {
 	return on(action("handle", size), func(_ context.Context, b *batch) error {
 		time.Sleep(takes)

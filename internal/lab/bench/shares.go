@@ -57,7 +57,7 @@ func (n *notes) add(tenant string, items int) {
 	}
 }
 
-// off is the largest distance of a tenant from its part, in percent of that; one task more or less is not unfair.
+// off returns the largest distance of a tenant from its part, in percent of that; one task more or less is not unfair.
 func (n *notes) off(parts map[string]float64, task float64) (worst float64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -72,14 +72,14 @@ func (n *notes) off(parts map[string]float64, task float64) (worst float64) {
 	return worst
 }
 
-// use is the part of a rate that was used, in percent.
+// use returns the part of a rate that was used, in percent.
 func (n *notes) use(rate float64) float64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return 100 * n.all / rate / (shareSpan - shareWarm).Seconds()
 }
 
-// limitedBy is a chain of one action on a resource that calls f.
+// limitedBy returns a chain of one action on a resource that calls f.
 func limitedBy(name string, r weir.Resource, size int, f func(context.Context, *batch) error) raw {
 	a := action(name, size)
 	a.Resource = r
@@ -126,7 +126,7 @@ func measureWeights(ctx context.Context, dir string, _ params) figures {
 	return figures{"off": n.off(parts, 60), "use": n.use(1200)}
 }
 
-// noted is a chain whose calls take 50 ms.
+// noted returns a chain whose calls take 50 ms.
 func noted(n *notes, rate weir.Rate) raw {
 	return limitedBy("noted", weir.Resource{Name: "api", Rate: rate}, 100, func(_ context.Context, b *batch) error {
 		n.add(b.Tenant(), b.Len())
@@ -164,7 +164,7 @@ func measureOwn(ctx context.Context, dir string, _ params) figures {
 	return figures{"use": n.use(300)}
 }
 
-// measureHung is how long twenty items take, alone or beside a tenant whose calls hang.
+// measureHung returns how long twenty items take, alone or beside a tenant whose calls hang.
 func measureHung(ctx context.Context, dir string, p params) figures {
 	sleep := func(d time.Duration) func(context.Context, *batch) error {
 		return func(ctx context.Context, b *batch) error {

@@ -63,8 +63,8 @@ const settledAfter = 10 * time.Second
 
 func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	w := &stranger{
-		Clock: virtual.NewClock(epoch), hiddenLimits: h, setup: u, span: 2 * time.Minute, tokens: h.burst, came: virtual.Meter{Window: sec},
-		rng: virtual.Chance(seed, 17),
+		Clock: virtual.NewClock(epoch), hiddenLimits: h, setup: u, span: 2 * time.Minute, tokens: h.burst,
+		came: virtual.Meter{Window: sec}, rng: virtual.Chance(seed, 17),
 	}
 	if h.quota > 0 {
 		w.span = 2*time.Minute + settledAfter // in which three quotas can be used
@@ -86,7 +86,7 @@ func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 
 func (w *stranger) run() { play(w.Clock, epoch+int64(w.span), w.each...) }
 
-// now is the time since the beginning.
+// now returns the time since the beginning.
 func (w *stranger) now() time.Duration { return time.Duration(w.Now() - epoch) }
 
 func (w *stranger) steer(n *node) {
@@ -147,7 +147,7 @@ func (w *stranger) admits(items int) bool {
 	return true
 }
 
-// possible is how many items a second the limits let through.
+// possible returns how many items a second the limits let through.
 func (w *stranger) possible() float64 {
 	round := (w.takes + 2*wayMean).Seconds()
 	turn := (1-w.random)*round + w.random*2*wayMean.Seconds() // of a worker
@@ -164,7 +164,7 @@ func (w *stranger) possible() float64 {
 	return best
 }
 
-// shares are what passed of what could have, and what limits refused of what was
+// shares returns what passed of what could have, and what limits refused of what was
 // sent, in per cent, from when counting begins on.
 func (w *stranger) shares() (used, refused float64) {
 	could := w.possible() * (w.span - w.from).Seconds()
@@ -236,7 +236,7 @@ func strangers() (all []strange) {
 	return all
 }
 
-// setups are one partition and no rate, the default number of partitions and a rate that is far too high,
+// setups returns one partition and no rate, the default number of partitions and a rate that is far too high,
 // and three nodes.
 func setups() []setup {
 	return []setup{
@@ -246,7 +246,7 @@ func setups() []setup {
 	}
 }
 
-// lines are the worst of several runs.
+// lines returns the worst of several runs.
 func (x strange) lines(u setup, runs int) []Line {
 	what := fmt.Sprintf("hidden %v, calls of %v, ", x.hiddenLimits, x.takes)
 	switch {
@@ -295,7 +295,7 @@ func firstMinute(runs int) (lines []Line) {
 	return lines
 }
 
-// hiddenLines are all of them, or a few with one seed.
+// hiddenLines returns all of them, or a few with one seed.
 func hiddenLines(size Size) []Line {
 	lines := firstMinute(sized(size, 3, 10))
 	for i, x := range strangers() {

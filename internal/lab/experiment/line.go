@@ -77,7 +77,7 @@ func (l Line) within(bound float64) bool {
 	return l.Got <= bound
 }
 
-// String is the line as it is printed.
+// String returns the line as it is printed.
 func (l Line) String() string {
 	seen, want, verdict := l.Cells("<=", ">=", "ok", "MISSED")
 	return fmt.Sprintf("#%-2d %-62s %s %s  %s", l.Target, l.What, seen, want, verdict)

@@ -71,7 +71,7 @@ func newNodeOn(on *virtual.Clock, c capacity.Config, partitions int, chain ...we
 	return n
 }
 
-// step is a step on a resource of its own.
+// step returns a step on a resource of its own.
 func step(name string, rate float64) weir.Step {
 	return weir.Step{
 		Name: name, BatchSize: 100, Resource: weir.Resource{Name: name, Rate: weir.Rate(rate)}, Retry: weir.Backoff{}.WithDefaults(),
@@ -108,7 +108,7 @@ func (n *node) advance(i int) {
 	n.settle()
 }
 
-// settle takes the turns of those for whom something was picked.
+// settle takes the turns of the partitions that something was picked for.
 func (n *node) settle() {
 	for n.can.Called() {
 		for _, p := range n.can.Calls(nil) {
@@ -194,5 +194,5 @@ func play(on *virtual.Clock, until int64, nodes ...*node) {
 	})
 }
 
-// peaks is the line that every experiment with a rate has.
+// peaks returns the line that every experiment with a rate has.
 func (n *node) peaks(what string) Line { return peakLine(what, peakOf(n.meters)) }

@@ -47,7 +47,7 @@ func (d *drive) resume(what string, jobs []*job) Line {
 	return atMost(17, "first task after the resume of "+what, float64(first-from)/1e6, 50, " ms")
 }
 
-// timed is how many nanoseconds of real time each takes.
+// timed returns how many nanoseconds of real time each takes.
 func timed(jobs []*job, do func(*job)) float64 {
 	begin := time.Now()
 	for _, j := range jobs {

@@ -2,7 +2,7 @@ package experiment
 
 const slowFrom, slowTo = 100, 300 // seconds
 
-// slowModel is a downstream that is four times slower for a while and fails a
+// slowModel returns a downstream that is four times slower for a while and fails a
 // tenth of the tasks, however few they are.
 func slowModel() laneModel {
 	m := following(steadily(50), 500)
@@ -13,7 +13,7 @@ func slowModel() laneModel {
 	return m
 }
 
-// crowding is a downstream with room for so many tasks of so many seconds. More of them slow each other down and fail.
+// crowding returns a downstream with room for so many tasks of so many seconds. More of them slow each other down and fail.
 func crowding(room, seconds float64) func(float64, int) (float64, float64) {
 	return func(_ float64, running int) (float64, float64) {
 		over := max(float64(running)/room, 1)
@@ -21,7 +21,7 @@ func crowding(room, seconds float64) func(float64, int) (float64, float64) {
 	}
 }
 
-// crowdedModel is a downstream for forty tasks at once, to which for a while more come than it can take.
+// crowdedModel returns a downstream for forty tasks at once, to which for a while more come than it can take.
 func crowdedModel() laneModel {
 	const room = 40
 	rate := during(slowFrom, slowTo, 100, 50)

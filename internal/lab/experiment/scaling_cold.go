@@ -13,10 +13,10 @@ const (
 	coldRoom = 16 // tasks that the crowded downstream bears at once
 )
 
-// coldTasks is how many tasks of so many seconds a cold bulk has.
+// coldTasks returns how many tasks of so many seconds a cold bulk has.
 func coldTasks(seconds float64) int { return max(1000, int(64*coldFor/seconds)) }
 
-// coldModel is a bulk on a lane that was never seen: 8 workers first, 64 at most.
+// coldModel returns a bulk on a lane that was never seen: 8 workers first, 64 at most.
 func coldModel(seconds float64) laneModel {
 	return laneModel{
 		config: scale.Config{Min: 8, Max: 64}, length: 3000, workers: 8, bulk: atOnce(coldTasks(seconds)), service: takes(seconds),
@@ -64,7 +64,7 @@ func coldLines(size Size) (lines []Line) {
 	return lines
 }
 
-// coldWorld is how long one bulk action takes with so many workers first and 64 at most.
+// coldWorld returns how long one bulk action takes with so many workers first and 64 at most.
 func coldWorld(partitions int, seconds float64, seed uint64, workers int) model.Span {
 	r := api(0, time.Duration(seconds*float64(time.Second)))
 	w := place{partitions, 1}.world(seed, r)

@@ -22,7 +22,7 @@ type scalingFigure struct {
 	measure measure
 }
 
-// figure is one that is to be at most so much.
+// figure returns one that is to be at most so much.
 func figure(what string, want float64, unit string, measure measure) scalingFigure {
 	return scalingFigure{atMost(14, what, 0, want, unit), measure}
 }
@@ -51,7 +51,7 @@ func takes(mean float64) func(float64, int) (float64, float64) {
 	return func(float64, int) (float64, float64) { return mean, 0 }
 }
 
-// atOnce is so many tasks in the first second and none later.
+// atOnce returns so many tasks in the first second and none later.
 func atOnce(tasks int) func(int) int {
 	return func(second int) int {
 		if second > 0 {
@@ -61,7 +61,7 @@ func atOnce(tasks int) func(int) int {
 	}
 }
 
-// during is one value from one second to another, and else the other.
+// during returns one value from one second to another, and else the other.
 func during(from, to, in, out float64) func(float64) float64 {
 	return func(t float64) float64 {
 		if t >= from && t < to {
@@ -71,7 +71,7 @@ func during(from, to, in, out float64) func(float64) float64 {
 	}
 }
 
-// following is a lane of tasks of half a second that arrive at a rate.
+// following returns a lane of tasks of half a second that arrive at a rate.
 func following(rate func(t float64) float64, length float64) laneModel {
 	return laneModel{
 		config: scale.Config{Max: 400}, length: length, workers: 8, service: takes(0.5), rate: rate,
@@ -86,7 +86,7 @@ func stepModel() laneModel { return following(during(200, 400, 80, 10), 700) }
 
 func overStep(t laneTrace) float64 { return 100 * (float64(t.Most(0, len(t.Lane)))/stepNeeds - 1) }
 
-// scalingShapes are the loads of the design's table, in its order and with a few
+// scalingShapes returns the loads of the design's table, in its order and with a few
 // more, then what may go wrong.
 func scalingShapes() []scalingShape {
 	return slices.Concat(
@@ -179,7 +179,7 @@ func fixed(m laneModel, workers int) laneModel {
 	return m
 }
 
-// longer is how many percent longer than a model with so many fixed workers it took until all work was done.
+// longer returns how many percent longer than a model with so many fixed workers it took until all work was done.
 func longer(m laneModel, workers int) measure {
 	other := fixed(m, workers)
 	return func(t laneTrace) float64 { return 100 * (t.idleAt/other.run(t.seed).idleAt - 1) }

@@ -47,7 +47,7 @@ func of(t *testing.T, w Work, l Load) Forecast {
 	return f
 }
 
-// cases is how many of several to take: all, or in a short run the first few.
+// cases returns how many of several to take: all, or in a short run the first few.
 func cases[T any](all []T, few int) []T {
 	if testing.Short() {
 		return all[:few]

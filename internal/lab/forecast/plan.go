@@ -144,7 +144,7 @@ func (p *plan) skipWait() {
 	}
 }
 
-// backlog is how long the work of others that starts within some time keeps the
+// backlog returns how long the work of others that starts within some time keeps the
 // busiest resource busy, in seconds.
 func (p *plan) backlog(within time.Duration) (longest float64) {
 	for _, r := range p.used {
@@ -238,7 +238,7 @@ func (p *plan) merge() {
 	}
 }
 
-// chunk is about how many items a call has, of work with a rate of its own or without.
+// chunk returns about how many items a call has, of work with a rate of its own or without.
 func (p *plan) chunk(r *Resource, batch int, own weir.Rate) float64 {
 	s := limit.Size{Rate: float64(r.Rate), Latency: r.Service.Seconds(), InFlight: p.atOnce(r), Full: r.Pacing == weir.PacingFull}
 	return float64(s.Under(float64(own), batch))
@@ -278,7 +278,7 @@ func (p *plan) size() {
 	}
 }
 
-// calls is how many items of the work are called at each step.
+// calls returns how many items of the work are called at each step.
 func (p *plan) calls() (out []float64) {
 	coming := float64(p.w.Items)
 	for i := range p.w.Steps {
@@ -292,7 +292,7 @@ func (p *plan) calls() (out []float64) {
 	return out
 }
 
-// sends is the same with each time that one is sent.
+// sends returns the same with each time that one is sent.
 func (p *plan) sends() []float64 {
 	out := p.calls()
 	for i := range out {
@@ -301,10 +301,10 @@ func (p *plan) sends() []float64 {
 	return out
 }
 
-// sent is how often an item is sent, on average.
+// sent returns how often an item is sent, on average.
 func (r *Resource) sent() float64 { return (1 + r.Failures) / max(1-r.Retries, 0.2) }
 
-// large is how many items the work must have at least when it is played smaller
+// large returns how many items the work must have at least when it is played smaller
 // than it is: what the scheduler takes for small gets ahead, and would still have
 // to be a small part of it.
 func (p *plan) large() (items float64) {
@@ -322,7 +322,7 @@ func (p *plan) large() (items float64) {
 	return items
 }
 
-// speed is how many items per second of a step a resource can take, at the rate of
+// speed returns how many items per second of a step a resource can take, at the rate of
 // the bulk action's own if there is one.
 func (p *plan) speed(r *Resource, batch int, own weir.Rate) float64 {
 	out := float64(p.atOnce(r)) * p.chunk(r, batch, own) / r.Service.Seconds()
@@ -334,7 +334,7 @@ func (p *plan) speed(r *Resource, batch int, own weir.Rate) float64 {
 	return out
 }
 
-// atOnce is how many calls of the work a resource can have in flight.
+// atOnce returns how many calls of the work a resource can have in flight.
 func (p *plan) atOnce(r *Resource) int {
 	n := min(p.l.Nodes*p.l.Slots, p.l.MaxWorkers*p.shards)
 	if r.Concurrency > 0 {
@@ -343,13 +343,13 @@ func (p *plan) atOnce(r *Resource) int {
 	return n
 }
 
-// bounded is how much of another bulk action can matter: of another tenant no more
+// bounded returns how much of another bulk action can matter: of another tenant no more
 // than a multiple of what it could get beside this work.
 func (p *plan) bounded(o Work) int64 {
 	return min(o.Items, int64(min(ahead*p.beside(o), 1e15)))
 }
 
-// beside is how much of another bulk action should be done beside this work: all of
+// beside returns how much of another bulk action should be done beside this work: all of
 // the same tenant's, and of others by weight and tier.
 func (p *plan) beside(o Work) float64 {
 	if o.Tenant == p.w.Tenant || p.w.Delay > 0 {
@@ -362,7 +362,7 @@ func (p *plan) beside(o Work) float64 {
 // mostLeft bounds how much more than its share another bulk action is played with.
 const mostLeft = 8
 
-// leaves is how many times more than its share another bulk action can have because
+// leaves returns how many times more than its share another bulk action can have because
 // this work keeps to a rate of its own.
 func (p *plan) leaves(o Work) float64 {
 	more := 1.0
@@ -435,12 +435,12 @@ func (p *plan) tenants() []model.Tenant {
 	return out
 }
 
-// key is the name of a resource in the world, where names are plainer than ours.
+// key returns the name of a resource in the world, where names are plainer than ours.
 func (p *plan) key(resource string) string {
 	return fmt.Sprintf("r%d", slices.IndexFunc(p.used, func(r *Resource) bool { return r.Name == resource }))
 }
 
-// tenant is the name of a tenant in the world.
+// tenant returns the name of a tenant in the world.
 func (p *plan) tenant(name string) string {
 	i := slices.IndexFunc(p.others, func(o Work) bool { return o.Tenant == name })
 	if name == p.w.Tenant {
@@ -451,7 +451,7 @@ func (p *plan) tenant(name string) string {
 
 func weight(w float64) float64 { return min(max(w, 0.01), 1000) }
 
-// world is the resource as the model has it.
+// world returns the resource as the model has it.
 func (r *Resource) world(name string, worse float64) model.Resource {
 	if r.Samples == 0 {
 		worse *= worse // a guess is worse than a measurement
@@ -469,7 +469,7 @@ func (r *Resource) world(name string, worse float64) model.Resource {
 	}
 }
 
-// stream is the new work of other tenants, in about ten bulk actions a second.
+// stream returns the new work of other tenants, in about ten bulk actions a second.
 func (r *Resource) stream(name string, worse float64) model.BulkAction {
 	const tenants = 20
 	items := int64(math.Ceil(r.Arrivals / 10))

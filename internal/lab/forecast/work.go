@@ -118,12 +118,12 @@ func check(w *Work, l *Load) error {
 	return errs.OrNil()
 }
 
-// step is which of its steps is the first on a resource, -1 if none is.
+// step returns which of its steps is the first on a resource, -1 if none is.
 func (w *Work) step(resource string) int {
 	return slices.IndexFunc(w.Steps, func(s Step) bool { return s.Resource == resource })
 }
 
-// sized is a batch within its bounds.
+// sized returns a batch within its bounds.
 func sized(batch int) int { return min(max(cmp.Or(batch, 100), 1), 1000) }
 
 // at is entry i of a list that may end before.

@@ -110,7 +110,7 @@ func once(f func()) func() {
 	}
 }
 
-// signals is what the coordinator would see of the lane, and begins a new second.
+// signals returns what the coordinator would see of the lane, and begins a new second.
 func (l *lane) signals(now int64) scale.Signals {
 	s, seen := l.second, l.part.queue.Observe(now, l.entry)
 	l.second, l.cause = laneSecond{}, seen.Cause
@@ -129,7 +129,7 @@ func (l *lane) signals(now int64) scale.Signals {
 	}
 }
 
-// usable is how many tasks per second the resource would take of this lane: what
+// usable returns how many tasks per second the resource would take of this lane: what
 // the node may start, divided between its lanes that have work. 0: no limit.
 func (l *lane) usable() float64 {
 	busy := 0

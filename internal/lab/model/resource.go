@@ -60,7 +60,7 @@ func (r *resource) ended(t *task) {
 	}
 }
 
-// ending is what the end of a task says of the downstream.
+// ending returns what the end of a task says of the downstream.
 func (r *resource) ending(t *task) *capacity.Ending {
 	x := &capacity.Ending{Service: t.took, Failed: t.how == failed}
 	if t.how == refused {
@@ -69,7 +69,7 @@ func (r *resource) ending(t *task) *capacity.Ending {
 	return x
 }
 
-// usable is how many items per second a node may start: its part of the rate, more
+// usable returns how many items per second a node may start: its part of the rate, more
 // if it was allotted more, or the rate that flow control found. 0: no limit.
 func (r *resource) usable(n *node) float64 {
 	rate := float64(r.Rate) / float64(len(r.m.nodes))

@@ -186,7 +186,7 @@ func (b *bulk) result() BulkResult {
 	return x
 }
 
-// alone is about how long a bulk action would take with the whole world to itself
+// alone returns about how long a bulk action would take with the whole world to itself
 // and the same answers of the downstream, in nanoseconds: its slowest step, and one
 // call of every other.
 func (b *bulk) alone() float64 {

@@ -323,7 +323,7 @@ func (w *World) checkAck(p int, ack, number uint64) {
 	}
 }
 
-// lastOf is the number of the last message to a bulk action, up to ack.
+// lastOf returns the number of the last message to a bulk action, up to ack.
 func (a *account) lastOf(b *truth, ack uint64) int {
 	for i := int(ack); i > 0; i-- {
 		if a.inbox[i-1].bulk == b && a.inbox[i-1].verb != posted {

@@ -229,7 +229,7 @@ type told struct {
 	commit uint64
 }
 
-// carries is the number of the commit that will carry what happens now.
+// carries returns the number of the commit that will carry what happens now.
 func (o *owner) carries() uint64 {
 	if o.flying != nil {
 		return o.flying.Number + 1

@@ -17,7 +17,7 @@ const (
 
 const header = "| | Target | Measured | Seen | Wanted | Verdict |\n|---|---|---|---|---|---|\n"
 
-// row is a line in the table. A figure that depends on the machine has its date.
+// row returns a line in the table. A figure that depends on the machine has its date.
 func row(e experiment.Experiment, l experiment.Line, now time.Time) string {
 	seen, want, verdict := l.Cells("≤", "≥", "reached", "**missed**")
 	if e.Real || l.Timed {
