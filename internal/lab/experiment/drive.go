@@ -195,7 +195,6 @@ type meter struct {
 	virtual.Meter
 	rate float64
 	from int64
-	over int64 // cost that a downstream with this rate in any second would have refused
 }
 
 func newMeter(rate float64, from int64) *meter {
@@ -208,11 +207,11 @@ func (m *meter) count(at, cost int64) {
 		m.Total += cost
 		return
 	}
-	m.over += max(0, min(cost, m.Add(at, cost)-int64(m.rate)))
+	m.Add(at, cost)
 }
 
 // peakOf returns the fullest second of all meters in terms of their rates, 0 if there are none.
-func peakOf[K comparable](meters map[K]*meter) (most float64) {
+func peakOf(meters map[*sched.Resource]*meter) (most float64) {
 	for _, m := range meters { // the most: order does not reach it
 		if m.rate > 0 {
 			most = max(most, float64(m.Most)/m.rate)

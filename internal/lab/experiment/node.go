@@ -22,19 +22,18 @@ const (
 // partitions. Commits and tasks take time; nothing else does.
 type node struct {
 	*virtual.Clock
-	can    *capacity.Node
-	parts  []*part
-	codec  *block.Codec
-	chain  []weir.Step
-	meters map[string]*meter // by resource
-	good   []weir.Outcome
-	shown  map[weir.BulkID]weir.Progress // how far bulk actions are
-	ended  map[weir.BulkID]weir.Progress
+	can   *capacity.Node
+	parts []*part
+	codec *block.Codec
+	chain []weir.Step
+	good  []weir.Outcome
+	shown map[weir.BulkID]weir.Progress // how far bulk actions are
+	ended map[weir.BulkID]weir.Progress
 
 	call    func(*partition.Task, func(partition.Result)) // makes a call; nil: it takes service, and gets answer
 	service func(*partition.Task) int64                   // how long a task takes
 	answer  func(*partition.Task, *partition.Result)      // changes what was a success
-	onStart func(part int, t *partition.Task)
+	onStart func(*partition.Task)
 	filter  func(*partition.Task) []weir.Outcome // what the conditions of a step say
 }
 
@@ -54,11 +53,9 @@ func newNode(partitions int, chain ...weir.Step) *node {
 func newNodeOn(on *virtual.Clock, c capacity.Config, partitions int, chain ...weir.Step) *node {
 	n := &node{
 		Clock: on, can: capacity.New(c), codec: sure(block.NewCodec()), chain: chain,
-		meters: map[string]*meter{}, shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
+		shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
-		r := s.Resource
-		n.meters[r.Name] = newMeter(float64(r.Rate), n.Now())
 		n.good = slices.Repeat([]weir.Outcome{{Kind: weir.OutcomeDone}}, max(len(n.good), s.BatchSize))
 	}
 	for i := range partitions {
@@ -146,9 +143,8 @@ func (n *node) start(i int, t *partition.Task) {
 		})
 		return
 	}
-	n.meters[t.Step.Resource.Name].count(n.Now(), int64(len(t.Items)))
 	if n.onStart != nil {
-		n.onStart(i, t)
+		n.onStart(t)
 	}
 	sent := n.Now()
 	end := func(r partition.Result) {
@@ -193,6 +189,3 @@ func play(on *virtual.Clock, until int64, nodes ...*node) {
 		return false
 	})
 }
-
-// peaks returns the line that every experiment with a rate has.
-func (n *node) peaks(what string) Line { return peakLine(what, peakOf(n.meters)) }

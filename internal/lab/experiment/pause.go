@@ -64,7 +64,7 @@ func resumeByCommand() Line {
 	n := newNode(1, step("a", 10_000))
 	n.service = func(*partition.Task) int64 { return 20 * ms }
 	resumed, first := map[weir.BulkID]int64{}, map[weir.BulkID]int64{}
-	n.onStart = func(_ int, t *partition.Task) {
+	n.onStart = func(t *partition.Task) {
 		if _, ok := first[t.Bulk]; !ok && resumed[t.Bulk] > 0 {
 			first[t.Bulk] = n.Now()
 		}
