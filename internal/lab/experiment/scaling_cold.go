@@ -41,10 +41,10 @@ func coldShapes() []scalingShape {
 		out = append(out, scalingShape{"", fmt.Sprintf("cold start, calls of %v s", seconds), plain, []scalingFigure{
 			figure("over 64 from the first second, worst", 10, "%", longer(plain, 64)),
 		}}, scalingShape{"", fmt.Sprintf("cold start, calls of %v s, room for %d", seconds, coldRoom), crowded, []scalingFigure{
-			figure("failed, worst", 40, "%", func(t laneTrace) float64 { return t.failures() }).but(missed, 45),
-			figure("done of what its room does, worst", 50, "%", func(t laneTrace) float64 {
+			{atMost(14, "failed, worst", 0, 40, "%").missed(missed, 45), func(t laneTrace) float64 { return t.failures() }},
+			{atLeast(14, "done of what its room does, worst", 0, 50, "%"), func(t laneTrace) float64 {
 				return 100 * float64(t.Good(0, len(t.Lane))) / float64(few.run(t.seed).Good(0, len(t.Lane)))
-			}).atLeast(),
+			}},
 		}})
 	}
 	return out

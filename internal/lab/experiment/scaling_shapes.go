@@ -27,24 +27,6 @@ func figure(what string, want float64, unit string, measure measure) scalingFigu
 	return scalingFigure{atMost(14, what, 0, want, unit), measure}
 }
 
-// middle returns the figure as that of the median.
-func (f scalingFigure) middle() scalingFigure {
-	f.Line = f.taken(byMedian)
-	return f
-}
-
-// atLeast returns the figure as one that is to be at least so much.
-func (f scalingFigure) atLeast() scalingFigure {
-	f.AtLeast = true
-	return f
-}
-
-// but returns the figure with a reason why it is missed; see [Line.Missed].
-func (f scalingFigure) but(why string, holds float64) scalingFigure {
-	f.Line = f.missed(why, holds)
-	return f
-}
-
 func steadily(rate float64) func(float64) float64 { return func(float64) float64 { return rate } }
 
 func takes(mean float64) func(float64, int) (float64, float64) {
@@ -100,9 +82,9 @@ func scalingShapes() []scalingShape {
 func stepShape() scalingShape {
 	there := reach(200, 0.9*stepNeeds)
 	return scalingShape{"step", "step 8x", stepModel(), []scalingFigure{
-		figure("90 % of the workers are there, median", 5, " s", there).middle(),
+		{atMost(14, "90 % of the workers are there, median", 0, 5, " s").taken(byMedian), there},
 		figure("90 % of the workers are there, worst", 15, " s", there),
-		figure("overshoot, median", 15, "%", overStep).middle(),
+		{atMost(14, "overshoot, median", 0, 15, "%").taken(byMedian), overStep},
 		figure("overshoot, worst", 35, "%", overStep),
 		figure("reversals, worst", 5, "", reversals),
 	}}
