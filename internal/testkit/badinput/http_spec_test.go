@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lastSunday is the last Sunday of a month of next year: when clocks change in Europe.
+// lastSunday returns the last Sunday of a month of next year: when clocks change in Europe.
 func lastSunday(m time.Month) string {
 	d := time.Date(time.Now().Year()+1, m+1, 0, 0, 0, 0, 0, time.UTC)
 	return d.AddDate(0, 0, -int(d.Weekday())).Format(time.DateOnly)

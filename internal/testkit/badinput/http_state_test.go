@@ -108,7 +108,7 @@ func withCursor(query func(cursor string) string) ask {
 	}
 }
 
-// httpRows are all cases that one request shows.
+// httpRows returns all cases that one request shows.
 func httpRows() []row {
 	var all []row
 	for _, part := range [][]row{bodyRows(), itemRows(), specRows(), stateRows()} {
@@ -117,7 +117,7 @@ func httpRows() []row {
 	return all
 }
 
-// changed is a cursor with another last letter.
+// changed returns a cursor with another last letter.
 func changed(cursor string) string {
 	rest, had := strings.CutSuffix(cursor, "A")
 	if had {

@@ -103,7 +103,7 @@ func TestTheLibraryReturnsTypedErrors(t *testing.T) {
 	}
 }
 
-// codeOf is the code of a typed error.
+// codeOf returns the code of a typed error.
 func codeOf(err error) string {
 	var many *weir.InputError
 	var one *weir.FieldError
