@@ -151,7 +151,7 @@ func verbCommand(name, short, wait string, danger bool,
 					return err
 				}
 				if !o.wait {
-					return command.One(l.Printer, watch.BulkView(), b)
+					return command.One(l.Printer, watch.BulkView, b)
 				}
 				ctx, cancel := command.Within(ctx, time.Duration(o.timeout))
 				defer cancel()
@@ -208,7 +208,7 @@ func atRest(ctx context.Context, l *link.Link, id string) error {
 	if err != nil {
 		return err
 	}
-	return command.One(l.Printer, watch.BulkView(), b)
+	return command.One(l.Printer, watch.BulkView, b)
 }
 
 func watchCommand() command.Command {

@@ -236,7 +236,7 @@ func (o *submitOptions) sealed(ctx context.Context, l *link.Link, b api.BulkActi
 		scr.Print(fmt.Sprintf("  %s      %s start %s%s", scr.Paint.Dim("next"), l.Env.Program, b.ID, l.Flag))
 	}
 	if !o.wait && !o.watch {
-		return command.One(l.Printer, watch.BulkView(), b)
+		return command.One(l.Printer, watch.BulkView, b)
 	}
 	if l.Out == command.ID {
 		fmt.Fprintln(l.Env.Stdout, b.ID)
