@@ -69,6 +69,14 @@ func lastErrorText(b *api.BulkAction) string {
 	return errorLine(&e) + ", last " + command.People(e.Last)
 }
 
+// Interrupted is shown as the state of a run that has not ended, in a data directory that no process uses.
+const Interrupted = "interrupted"
+
+// IsInterrupted reports whether a run in a data directory that no process uses is shown as interrupted.
+func IsInterrupted(b *api.BulkAction) bool {
+	return b.State == api.Running || b.State == api.Cancelling
+}
+
 // BulkViewAt shows the bulk actions of a link. Nothing runs in a data directory that no other process uses.
 func BulkViewAt(l *link.Link) command.View[api.BulkAction] {
 	v := BulkView
@@ -78,8 +86,8 @@ func BulkViewAt(l *link.Link) command.View[api.BulkAction] {
 	v.Columns = slices.Clone(v.Columns)
 	at := slices.IndexFunc(v.Columns, func(c command.Column[api.BulkAction]) bool { return c.Head == "state" })
 	v.Columns[at].Value = func(x *api.BulkAction) any {
-		if x.State == api.Running || x.State == api.Cancelling {
-			return "interrupted"
+		if IsInterrupted(x) {
+			return Interrupted
 		}
 		return stateText(x)
 	}
