@@ -134,7 +134,7 @@ func TestForecast(t *testing.T) {
 		t.Errorf("offBy = %q", got)
 	}
 	cut := &report.Summary{State: "completed", Reason: "deadline", Counts: weir.Counts{Total: 4, Done: 1, Failed: 1, Cancelled: 2}, Steps: []report.Step{{LeftOut: 1}, {Cancelled: 1}}}
-	if got := offBy(said, cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 failed" {
+	if got := offBy(said, cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 item failed" {
 		t.Errorf("ended by its deadline: %q", got)
 	}
 }
@@ -178,7 +178,7 @@ func TestAnErrorOfThePastIsNotShownAsOfNow(t *testing.T) {
 
 func TestACancelledOneIsHeadlinedSo(t *testing.T) {
 	sum := &report.Summary{State: weir.BulkCancelled.String(), Counts: weir.Counts{Total: 100, Done: 10, Failed: 4, Cancelled: 86}}
-	if got, want := headline(term.Paint(false), sum, "12s"), "■ cancelled after 12s, 86 items cancelled, 4 failed"; got != want {
+	if got, want := headline(term.Paint(false), sum, "12s"), "■ cancelled after 12s, 86 items cancelled, 4 items failed"; got != want {
 		t.Errorf("headline = %q, want %q", got, want)
 	}
 }
