@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/link"
@@ -62,11 +61,11 @@ func lastErrorText(b *api.BulkAction) string {
 	if b.LastError == nil {
 		return ""
 	}
-	e := weir.LastError(*b.LastError)
+	e := b.LastError
 	if !e.Failing {
-		return "at " + command.People(e.Last) + ": " + errorLine(&e) + "; no call has failed since"
+		return "at " + command.People(e.Last) + ": " + errorLine(e) + "; no call has failed since"
 	}
-	return errorLine(&e) + ", last " + command.People(e.Last)
+	return errorLine(e) + ", last " + command.People(e.Last)
 }
 
 // Interrupted is shown as the state of a run that has not ended, in a data directory that no process uses.
@@ -120,8 +119,8 @@ func Pace(ctx context.Context, l *link.Link, b *api.BulkAction) []command.Column
 		return nil
 	}
 	on, cut, calls := "", int64(0), []string(nil)
-	if all := panelProgress(p).WaitingOn; len(all) > 0 && !b.State.Final() {
-		on = withLate(all[0], all[1:])
+	if !b.State.Final() {
+		on = causesText(p.WaitingOn)
 	}
 	for _, s := range p.Steps {
 		cut += s.Cancelled
