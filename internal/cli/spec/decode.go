@@ -52,16 +52,6 @@ func ReadAll[T any](env *command.Env, file string) (all []T, err error) {
 	return DecodeAll[T](file, raw)
 }
 
-// OneDocument refuses YAML with a second document, which would not be read. What is not YAML
-// at all is left to the decoder.
-func OneDocument(name string, raw []byte) error {
-	file, err := parser.ParseBytes(raw, 0)
-	if err == nil && len(file.Docs) > 1 {
-		return command.BadUsage("write one file for each, or a list", "%s has %d documents in it", name, len(file.Docs))
-	}
-	return nil
-}
-
 // Decode reads something in the API's shape, as YAML or JSON. What the API has no field for is refused.
 func Decode(name string, raw []byte, into any) error {
 	raw, err := specJSON(name, raw)
@@ -114,8 +104,9 @@ func specJSON(name string, raw []byte) ([]byte, error) {
 	if trimmed[0] == '{' || trimmed[0] == '[' {
 		return trimmed, nil
 	}
-	if err := OneDocument(name, raw); err != nil {
-		return nil, err
+	// A second document would not be read. What is not YAML at all is left to the decoder.
+	if file, err := parser.ParseBytes(raw, 0); err == nil && len(file.Docs) > 1 {
+		return nil, command.BadUsage("write one file for each, or a list", "%s has %d documents in it", name, len(file.Docs))
 	}
 	raw, err := yaml.YAMLToJSON(raw)
 	if err != nil {
