@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -92,38 +91,12 @@ func pinAt(ctx context.Context, l *link.Link, id weir.LaneID, workers int, h *by
 	return nil
 }
 
-func unpinAt(ctx context.Context, l *link.Link, id weir.LaneID) error {
-	if err := l.Client.Unpin(ctx, partitionName(id), id.Resource); err != nil {
-		return err
-	}
-	fmt.Fprintf(l.Env.Stdout, "%v follows its load again\n", id)
-	return nil
-}
-
-func circuitAt(ctx context.Context, l *link.Link, resource, what string, h *byHand) error {
-	do := map[string]string{"open": "open", "close": "close", "auto": "free"}[what]
-	r, err := l.Client.Circuit(ctx, resource, api.CircuitChange{Do: do, For: api.Duration(h.span), Reason: h.reason})
-	if err != nil {
-		return err
-	}
-	said := map[string]string{
-		"auto":  "follows failures again",
-		"open":  fmt.Sprintf("is open until %s, so no call starts: %s", term.ClockTime(h.until()), h.reason),
-		"close": fmt.Sprintf("is closed until %s, even if calls fail: %s", term.ClockTime(h.until()), h.reason),
-	}[what]
-	fmt.Fprintf(l.Env.Stdout, "the circuit of %s %s\n", cmp.Or(r.Name, resource), said)
-	return nil
-}
-
 // remoteScaling changes and shows how workers follow the load.
 func (o *scalingOptions) remoteScaling(ctx context.Context, l *link.Link) error {
 	s, err := l.Scaling(ctx)
 	if err == nil && o.changes() {
 		s, err = l.ChangeScaling(ctx, func(now *api.ScalingSettings) error {
-			all := weir.Scaling{
-				Policy: now.Policy, Shadow: now.Shadow, Min: now.Min, Max: now.Max, Drain: time.Duration(now.Drain),
-				Paused: now.Paused, Timetables: now.Timetables,
-			}
+			all := scalingOf(now)
 			o.change(&all)
 			now.Policy, now.Shadow, now.Min, now.Max, now.Paused, now.Timetables = all.Policy, all.Shadow, all.Min, all.Max,
 				all.Paused, all.Timetables
@@ -134,15 +107,11 @@ func (o *scalingOptions) remoteScaling(ctx context.Context, l *link.Link) error 
 	if err != nil {
 		return err
 	}
-	if o.format == command.JSON {
-		return command.PrintJSON(l.Env, s)
-	}
-	p, _ := command.Outward(l.Env)
-	for _, line := range scalingLines(p, &weir.Scaling{
-		Policy: s.Policy, Shadow: s.Shadow, Min: s.Min, Max: s.Max, Drain: time.Duration(s.Drain), Paused: s.Paused,
-		Timetables: s.Timetables,
-	}) {
-		fmt.Fprintln(l.Env.Stdout, line)
-	}
-	return nil
+	all := scalingOf(&s)
+	return o.show(l.Env, s, &all)
+}
+
+func scalingOf(s *api.ScalingSettings) weir.Scaling {
+	return weir.Scaling{Policy: s.Policy, Shadow: s.Shadow, Min: s.Min, Max: s.Max, Drain: time.Duration(s.Drain), Paused: s.Paused,
+		Timetables: s.Timetables}
 }
