@@ -120,7 +120,7 @@ func apiCommand() command.Command {
 	}
 }
 
-// raw calls the API and prints what comes.
+// callAPI sends a request and prints the response.
 func callAPI(ctx context.Context, l *link.Link, method, path, data string) error {
 	if !strings.HasPrefix(path, "/") {
 		path = "/v1/" + path

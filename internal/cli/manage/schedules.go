@@ -104,7 +104,7 @@ func bindBackfill(fs *pflag.FlagSet) command.Runner {
 	})
 }
 
-// times writes moments.
+// showTimes prints moments.
 func showTimes(l *link.Link, all []time.Time, err error) error {
 	if err != nil {
 		return err

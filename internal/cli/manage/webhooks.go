@@ -22,7 +22,8 @@ var webhooks = kind[api.Webhook]{
 		}),
 }
 
-var deliveryView = command.NewView("deliveries", "id", "id, type, bulk action, state, attempts, last, next=next_attempt_at, created=created_at", "",
+var deliveryView = command.NewView("deliveries", "id",
+	"id, type, bulk action, state, attempts, last, next=next_attempt_at, created=created_at", "",
 	command.Texts[api.Delivery]{
 		"attempts": func(x *api.Delivery) any { return len(x.Attempts) },
 		"last":     func(x *api.Delivery) any { return lastAttempt(x.Attempts) },

@@ -76,7 +76,8 @@ func (s *session) goOn(ctx context.Context, o *runOptions, x *watch.Running) err
 
 // pickUp finds a run in a data directory: by its id, or the newest that has not ended. Without any it is the newest
 // of all, whose report is then written again.
-func pickUp(ctx context.Context, env *command.Env, o *runOptions, c catalogue, id string) (r *local.Run, b api.BulkAction, err error) {
+func pickUp(ctx context.Context, env *command.Env, o *runOptions, c catalogue, id string) (r *local.Run, b api.BulkAction,
+	err error) {
 	l, err := local.Open(ctx, env, o.data, local.Options{})
 	if err != nil {
 		return nil, b, err

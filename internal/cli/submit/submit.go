@@ -146,8 +146,8 @@ func (o *submitOptions) complete(env *command.Env) error {
 	}
 	switch {
 	case len(n.Items) > 0 || n.Source != nil:
-		return command.BadUsage(fmt.Sprintf("leave items and source out of it, or create all of it with %s api POST bulk-actions -d @FILE",
-			env.Program), "%s says where the items come from, and so does %s", o.ChainFile, o.Input)
+		return command.BadUsage("leave items and source out of it, or create all of it with "+env.Program+
+			" api POST bulk-actions -d @FILE", "%s says where the items come from, and so does %s", o.ChainFile, o.Input)
 	case o.Input == "-" && env.StdinTerminal:
 		return command.BadUsage("pipe it in, as in  cat users.csv | "+env.Program+" submit -",
 			"stdin is a terminal: no input is piped in")

@@ -104,7 +104,7 @@ func unwritten(ctx context.Context, l *link.Link, err error, r *Running) error {
 	return f
 }
 
-// summary returns the lines to print at the end.
+// summaryLines returns the lines to print at the end.
 func summaryLines(l *link.Link, p term.Paint, r *Running, rep *api.Report, sum *report.Summary, files []string) []string {
 	took, note, said := time.Duration(rep.Duration), "", r.Forecast
 	if rep.Forecast != nil {
@@ -197,7 +197,8 @@ func headline(p term.Paint, sum *report.Summary, duration string) string {
 	c := sum.Counts
 	switch sum.State {
 	case weir.BulkStopped.String():
-		return p.Red("■") + fmt.Sprintf(" stopped after %s%s: %s", duration, andFailed(c.Failed), cmp.Or(term.Tame(sum.Reason), "failure rule"))
+		return p.Red("■") + fmt.Sprintf(" stopped after %s%s: %s", duration, andFailed(c.Failed),
+			cmp.Or(term.Tame(sum.Reason), "failure rule"))
 	case weir.BulkCancelled.String():
 		return p.Yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled%s", duration,
 			term.Plural(c.Cancelled, "item", "items"), andFailed(c.Failed))
