@@ -25,7 +25,7 @@ type Texts[T any] map[string]func(*T) any
 
 // NewView makes a view of fields by their JSON names. id names the field that -o id prints; columns and more list the
 // columns with commas between them: "state" is both head and field, "items=counts.total" has a head of its own, and a ?
-// at the end leaves a 0 out. A head in texts is computed. A field that does not exist panics, when the program starts.
+// at the end leaves a 0 out. A head in texts is computed. A field that does not exist panics.
 func NewView[T any](plural, id, columns, more string, texts Texts[T]) View[T] {
 	idOf := columnsOf(id, texts)[0].Value
 	return View[T]{

@@ -145,8 +145,8 @@ func findRun(ctx context.Context, l *local.Node, o *runOptions, c catalogue, id 
 	return r, b, err
 }
 
-// recoverRun makes the record of a run anew that has its items but lost its file: what its actions are is known to the
-// program, to weir.yaml, or from --url.
+// recoverRun makes the record of a run anew that has its items but lost its file. Actions of the program are known. URLs
+// have to be given by --url or --config: those of weir.yaml may be of another system by now.
 func recoverRun(l *local.Node, o *runOptions, c catalogue, b *api.BulkAction) (*local.Run, error) {
 	if local.RunIn(b) == "" {
 		return nil, command.BadUsage(fmt.Sprintf("start %s serve --data %s, then use --server", l.Env.Program, term.Quote(l.Data)),
@@ -155,12 +155,13 @@ func recoverRun(l *local.Node, o *runOptions, c catalogue, b *api.BulkAction) (*
 	r := &local.Run{ID: b.ID, Input: b.Name, Actions: map[string]config.Step{}, Accepted: true, Rows: b.Counts.Total}
 	for _, s := range b.Steps {
 		a, err := c.find(s.Action)
-		if err != nil && len(o.steps) == 0 {
-			return nil, command.BadUsage(fmt.Sprintf("add --url with its URL, or add %s under actions in %s", s.Action, config.FileName),
-				"%s has its items, but the file that says how to call %s was deleted", b.ID, s.Action)
-		}
-		if err != nil {
-			a = config.Step{URL: o.steps[0].URL} // corrected gives each its own
+		switch known := err == nil && (a.URL == "" || o.config != ""); {
+		case !known && len(o.steps) == 0:
+			return nil, command.BadUsage(fmt.Sprintf("give it again with %s run --resume %s%s, and --url URL or --config FILE",
+				l.Env.Program, b.ID, l.DataFlag()),
+				"%s has its items, but the file with the URL of %s was deleted", b.ID, s.Action)
+		case !known:
+			a.URL = o.steps[0].URL // corrected gives each its own
 		}
 		r.Actions[s.Action] = a
 	}
