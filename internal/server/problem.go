@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func codeOfStatus(status int) string {
 	return "internal"
 }
 
-// newProblem makes a problem of a code that [codes] has.
+// newProblem makes a problem of a code that [codes] has. Without a fix of its own it has that of its code.
 func newProblem(code, detail, fix string) *problem {
 	c, ok := codes[code]
 	if !ok {
@@ -111,7 +112,7 @@ func newProblem(code, detail, fix string) *problem {
 		}
 	}
 	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code,
-		Detail: clip(detail), Fix: clip(fix)}}
+		Detail: clip(detail), Fix: clip(cmp.Or(fix, meanings[code].fix))}}
 }
 
 // maxSaid limits the length of a text in a response: it may quote the request.
@@ -134,12 +135,47 @@ func (p *problem) after(d time.Duration) *problem {
 // problem turns an error into a response. Unexpected errors are logged, and reported as internal.
 func (s *Server) problem(ctx context.Context, err error) *problem {
 	p := problemOf(err)
+	if p.Code == "not_found" && p.Detail == notThere {
+		s.nameMissing(visitOf(ctx), p)
+	}
 	p.RequestID = requestID(ctx)
 	if p.Code == "internal" || p.Code == "damaged" {
 		s.log.LogAttrs(ctx, slog.LevelError, "request failed", slog.Any("error", err), slog.String("request_id", p.RequestID))
 	}
 	return p
 }
+
+// notThere is the detail of an object that the path does not name. The same is said of those of other tenants.
+const notThere = "it does not exist, or the API key has no access to it"
+
+// nameMissing names the object that a path names and that the caller cannot find.
+func (s *Server) nameMissing(v *visit, p *problem) {
+	list, _, named := strings.Cut(v.route.path, "/{")
+	if !named {
+		return
+	}
+	kind, _, _ := strings.Cut(v.route.id, ".")
+	var id []string
+	path := strings.Split(v.path, "/")
+	for i, part := range strings.Split(v.route.path, "/") {
+		if strings.HasPrefix(part, "{") && i < len(path) {
+			id = append(id, path[i])
+		}
+	}
+	p.Detail, p.Fix = s.missing(strings.ReplaceAll(kind, "_", " "), strings.Join(id, "/"), list)
+}
+
+// missing says that an object cannot be found, and how to list those of its kind.
+func (s *Server) missing(kind, id, list string) (detail, fix string) {
+	detail = kind + " " + shorten(id) + " does not exist, or the API key has no access to it"
+	if s.routes["GET "+list] == nil {
+		return detail, "check the id and the key"
+	}
+	return detail, "check the id, or list them: " + cmp.Or(listing[kind], "weir "+kind+"s list") + " (GET " + list + ")"
+}
+
+// listing holds the commands that list objects of a kind, where they are not named by it.
+var listing = map[string]string{"bulk action": "weir list", "lane": "weir lanes", "delivery": "weir webhooks deliveries"}
 
 // restoreOrAccept is the fix for a stopped partition.
 const restoreOrAccept = "ask the operator of this server to restore the store or to accept the loss"
@@ -212,7 +248,8 @@ func ofFields(fields []*weir.FieldError) *problem {
 	first := fields[0]
 	p := newProblem(first.Code, strings.TrimPrefix(first.Field+": "+first.Problem, ": "), first.Fix)
 	for _, f := range fields[:min(len(fields), maxFaults)] {
-		p.Errors = append(p.Errors, api.Fault{Code: f.Code, Field: clip(f.Field), Message: clip(f.Problem), Fix: clip(f.Fix)})
+		fix := cmp.Or(f.Fix, meanings[f.Code].fix)
+		p.Errors = append(p.Errors, api.Fault{Code: f.Code, Field: clip(f.Field), Message: clip(f.Problem), Fix: clip(fix)})
 	}
 	return p
 }
@@ -223,7 +260,7 @@ func ofKind(err error) *problem {
 	case errors.Is(err, weir.ErrExpired):
 		return newProblem("expired", err.Error(), "")
 	case errors.Is(err, weir.ErrNotFound), errors.Is(err, store.ErrNotFound):
-		return newProblem("not_found", "it does not exist, or the API key has no access to it", "check the id and the key")
+		return newProblem("not_found", notThere, "check the id and the key")
 	case errors.Is(err, store.ErrCorrupt):
 		return newProblem("damaged", "parts of it are missing from the store or cannot be read",
 			"ask the operator of this server: the log names the missing parts, and weir doctor checks for more")
@@ -304,7 +341,7 @@ var codes = map[string]kind{
 	"count_mismatch":         {409, "Unexpected number of items"},
 	"exists":                 {409, "Already exists"},
 	"changed_meanwhile":      {412, "Changed since it was read"},
-	"in_use":                 {409, "In use"},
+	"in_use":                 {409, "Set by the program or the configuration file"},
 	"too_many_appends":       {409, "Too many appends"},
 	"no_credentials":         {401, "API key required"},
 	"bad_credentials":        {401, "Invalid API key"},

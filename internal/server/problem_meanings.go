@@ -22,7 +22,7 @@ var meanings = map[string]meaning{
 	"bad_number": {"A number is not an integer where one is required, or is too large to be exact in all programs.",
 		"Use integers below 2^53."},
 	"missing_field": {"A required field is missing.", "Give it a value."},
-	"bad_value":     {"A field has an invalid value.", "The detail lists the valid values."},
+	"bad_value":     {"A field has an invalid value, or one that is not in its list.", "The fix lists the valid values."},
 	"bad_text": {"A text has control characters, is not UTF-8, or is too long.",
 		"Use printable characters, mostly at most 128 bytes."},
 	"bad_name": {"A name has characters that cannot be part of a path.", "Use letters, digits, '.', '-' and '_', at most 128."},
@@ -65,8 +65,9 @@ var meanings = map[string]meaning{
 		"Use a new key for a new request, and the same key only to repeat an unchanged request."},
 	"in_progress": {"Another process is working on the same request.", "Retry after the time in Retry-After."},
 	// Items.
-	"no_items":       {"The bulk action has no items.", "Add at least one, or create the bulk action with allow_empty."},
-	"too_many_items": {"The bulk action exceeds the maximum number of items.", "Split them over several bulk actions."},
+	"no_items": {"The bulk action has no items.", "Add at least one, or create the bulk action with allow_empty."},
+	"too_many_items": {"The bulk action exceeds the maximum number of items, or alone has more than its tenant may have pending.",
+		"Split them over several bulk actions, or raise the limit that the detail names."},
 	"item_too_large": {"An item exceeds 256 KiB.", "Store large content elsewhere and put a reference to it into the item."},
 	"missing_id":     {"An item has no id.", "Give every item an id, or name the field that holds it with item_id."},
 	"bad_id":         {"An id is neither a string nor an integer.", "Write the id as a string."},
@@ -116,7 +117,7 @@ var meanings = map[string]meaning{
 	"unknown_resource":    {"The resource does not exist.", "The detail lists the resources."},
 	// States.
 	"not_found": {"The object does not exist, or the API key has no access to it. The answer is the same for " +
-		"both.", "Check the id and the key."},
+		"both. The detail names the object.", "Check the id and the key. The fix says how to list the objects of this kind."},
 	"lost": {"The id is not in the store, and the store lost accepted work of its partition after the id " +
 		"was created. An operator accepted the loss. The detail has the dates.",
 		"Create it again if it is needed; some items may already be done."},
@@ -129,13 +130,13 @@ var meanings = map[string]meaning{
 	"not_sealed": {"The bulk action is still a draft.", "Seal it first."},
 	"wrong_state": {"The bulk action's state does not allow this. The detail names the state.",
 		"Wait, or bring it into the required state first."},
-	"already_ended": {"The bulk action has ended. The detail names how and when.",
+	"already_ended": {"The bulk action has ended. The detail says how and when.",
 		"It cannot be paused, changed or cancelled any more. Its failed and cancelled items can be retried."},
 	"count_mismatch": {"The number of items differs from the number that the seal expects.",
 		"Add the missing items, or seal with the actual number."},
 	"exists":            {"The name is taken.", "Choose another name."},
 	"changed_meanwhile": {"It was changed since it was read.", "Read it again and repeat the change."},
-	"in_use":            {"It is in use, or comes from the program or the configuration file.", "The fix says where to change it."},
+	"in_use":            {"It comes from the program or the configuration file.", "The fix says where to change it."},
 	"closed":            {"It has ended and accepts nothing more.", "Start a new one."},
 	// Access.
 	"no_credentials":  {"The request has no API key.", "Send the header Authorization: Bearer wk_…"},

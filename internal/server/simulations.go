@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -31,6 +32,10 @@ func (s *Server) simulate(ctx context.Context, in *simulateInput) (*body[api.Sim
 		return answer(outlook.SimulateWorld(ctx, what.World, what.Runs))
 	}
 	b, err := s.mine(ctx, what.BulkAction)
+	if errors.Is(err, weir.ErrNotFound) {
+		detail, fix := s.missing("bulk action", what.BulkAction, bulkPath)
+		err = &weir.FieldError{Code: "not_found", Field: "bulk_action", Problem: detail, Fix: fix}
+	}
 	if err != nil {
 		return nil, err
 	}

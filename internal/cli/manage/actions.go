@@ -47,7 +47,7 @@ func actionsCommand() command.Command {
 		Subs: []command.Command{
 			k.list("list the actions", ""), k.get("show an action"),
 			k.apply("create or update HTTP actions from a file", `  weir actions apply -f actions.yaml`, checkAction),
-			k.delete("delete an action that is not in use"),
+			k.delete("delete an action; bulk actions that use it continue"),
 			{
 				Use: "test NAME", Short: "send a test batch to an action and show the request and the response",
 				Args:    command.Args(1, 1, "NAME"),
