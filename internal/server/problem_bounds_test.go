@@ -32,11 +32,6 @@ func TestEveryProblemHasAFix(t *testing.T) {
 			t.Errorf("a problem %s without a fix of its own has none", code)
 		}
 	}
-	for code := range codes {
-		if _, ok := meanings[code]; !ok {
-			t.Errorf("%s has no page, and so no fix", code)
-		}
-	}
 	p := problemOf(&weir.InputError{Fields: []*weir.FieldError{{Code: "bad_time", Field: "at", Problem: "has passed"}}})
 	if p.Fix == "" || p.Errors[0].Fix == "" {
 		t.Errorf("problem %+v, want a fix in the answer and in its errors", p.Problem)

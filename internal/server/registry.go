@@ -63,12 +63,7 @@ func ownTenants(ctx context.Context, tenants *[]string, problem, fix string) err
 	return nil
 }
 
-type testActionInput struct {
-	Name
-	Body api.ActionTest
-}
-
-func (s *Server) testAction(ctx context.Context, in *testActionInput) (*body[api.TrialStep], error) {
+func (s *Server) testAction(ctx context.Context, in *aboutNamed[api.ActionTest]) (*body[api.TrialStep], error) {
 	a, _, err := s.actions().find(ctx, in.Name.Name)
 	if err != nil {
 		return nil, err

@@ -164,7 +164,7 @@ func orZero[T any](v *T) (out T) {
 	return out
 }
 
-// body is an answer of one JSON value.
+// body is a request or an answer of one JSON value.
 type body[T any] struct {
 	Body T
 }

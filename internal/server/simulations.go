@@ -19,11 +19,7 @@ func (s *Server) simulationRoutes() {
 			"result covers the simulated part, with `finished` false."), s.simulate)
 }
 
-type simulateInput struct {
-	Body api.Simulation
-}
-
-func (s *Server) simulate(ctx context.Context, in *simulateInput) (*body[api.Simulated], error) {
+func (s *Server) simulate(ctx context.Context, in *body[api.Simulation]) (*body[api.Simulated], error) {
 	what := &in.Body
 	if err := checkSimulation(what); err != nil {
 		return nil, err

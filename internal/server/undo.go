@@ -21,7 +21,7 @@ func (s *Server) undoRoutes() {
 		about("The draft has the same steps and rules. It has no items, unless they come from a source."), s.clone)
 }
 
-func (s *Server) undo(ctx context.Context, in *verbInput) (*made[api.Linked], error) {
+func (s *Server) undo(ctx context.Context, in *about[*api.Verb]) (*made[api.Linked], error) {
 	b, err := s.mine(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Server) undo(ctx context.Context, in *verbInput) (*made[api.Linked], er
 	return newLinked(ctx, out, err)
 }
 
-func (s *Server) clone(ctx context.Context, in *verbInput) (*made[api.BulkAction], error) {
+func (s *Server) clone(ctx context.Context, in *about[*api.Verb]) (*made[api.BulkAction], error) {
 	b, err := s.mine(ctx, in.ID)
 	if err != nil {
 		return nil, err
