@@ -81,7 +81,7 @@ func (s *Server) bulkRoutes() {
 	}
 }
 
-func (s *Server) createBulk(ctx context.Context, in *body[api.NewBulkAction]) (*made[api.BulkAction], error) {
+func (s *Server) createBulk(ctx context.Context, in *request[api.NewBulkAction]) (*made[api.BulkAction], error) {
 	n := in.Body
 	tenant, err := s.tenantOf(ctx, &n)
 	if err != nil {

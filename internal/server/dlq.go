@@ -106,7 +106,7 @@ func wantChoice(f api.DLQFilter, all bool) error {
 		Fix: "say which items are meant, or set all to true"}
 }
 
-func (s *Server) dlqRetry(ctx context.Context, in *body[api.DLQRetry]) (*made[api.Linked], error) {
+func (s *Server) dlqRetry(ctx context.Context, in *request[api.DLQRetry]) (*made[api.Linked], error) {
 	if err := wantChoice(in.Body.Filter, in.Body.All); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (s *Server) dlqRetry(ctx context.Context, in *body[api.DLQRetry]) (*made[ap
 	return newLinked(ctx, out, err)
 }
 
-func (s *Server) dlqDiscard(ctx context.Context, in *body[api.DLQDiscard]) (*body[api.Discarded], error) {
+func (s *Server) dlqDiscard(ctx context.Context, in *request[api.DLQDiscard]) (*body[api.Discarded], error) {
 	if err := wantChoice(in.Body.Filter, in.Body.All); err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (s *Server) getItem(ctx context.Context, in *itemInput) (*body[api.ItemResu
 	return answer(s.svc.Results.Item(ctx, bulk, no))
 }
 
-func (s *Server) lookup(ctx context.Context, in *body[api.Lookup]) (*body[api.Found], error) {
+func (s *Server) lookup(ctx context.Context, in *request[api.Lookup]) (*body[api.Found], error) {
 	tenants, err := tenantsFor(ctx, in.Body.Tenant)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (s *Server) keyRoutes() {
 	add(s, who, h.whoami)
 }
 
-func (s keys) createKey(ctx context.Context, in *body[api.Key]) (*made[api.Key], error) {
+func (s keys) createKey(ctx context.Context, in *request[api.Key]) (*made[api.Key], error) {
 	n, who := in.Body, caller(ctx)
 	spec := access.NewKey{Name: n.Name, Tenants: n.Tenants, Expires: n.ExpiresAt}
 	if len(spec.Tenants) == 0 {

@@ -164,7 +164,12 @@ func orZero[T any](v *T) (out T) {
 	return out
 }
 
-// body is a request or an answer of one JSON value.
+// request is a body without parameters.
+type request[B any] struct {
+	Body B
+}
+
+// body is an answer of one JSON value.
 type body[T any] struct {
 	Body T
 }

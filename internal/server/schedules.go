@@ -72,7 +72,7 @@ type madeSchedule struct {
 	Body     api.Schedule
 }
 
-func (s schedules) createSchedule(ctx context.Context, in *body[api.Schedule]) (*madeSchedule, error) {
+func (s schedules) createSchedule(ctx context.Context, in *request[api.Schedule]) (*madeSchedule, error) {
 	tenant, err := tenantFor(ctx, "tenant", in.Body.Tenant)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ func (s *Server) simulationRoutes() {
 			"result covers the simulated part, with `finished` false."), s.simulate)
 }
 
-func (s *Server) simulate(ctx context.Context, in *body[api.Simulation]) (*body[api.Simulated], error) {
+func (s *Server) simulate(ctx context.Context, in *request[api.Simulation]) (*body[api.Simulated], error) {
 	what := &in.Body
 	if err := checkSimulation(what); err != nil {
 		return nil, err

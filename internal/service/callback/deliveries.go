@@ -8,7 +8,6 @@ import (
 	"log/slog"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/due"
 	"github.com/weirhq/weir/internal/service/records"
 )
@@ -56,8 +55,8 @@ func (n *Notifier) hostNow(ctx context.Context, d Delivery) (string, error) {
 	}
 	e, err := n.table.Get(ctx, d.Endpoint)
 	if errors.Is(err, weir.ErrNotFound) { // not the delivery, which the caller asked for
-		err = &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("webhook %s of %s was deleted", d.Endpoint, d.ID),
-			Fix: "create the webhook again; it gets the events from then on"}
+		err = &weir.FieldError{Code: "not_found", Field: "webhook", Problem: fmt.Sprintf("%s, of %s, was deleted", d.Endpoint, d.ID),
+			Fix: "create a webhook: it gets the events from then on"}
 	}
 	return hostOf(e.Value.URL), err
 }
