@@ -29,7 +29,7 @@ func actionsCommand() command.Command {
 		Subs: []command.Command{
 			actions.list("list the actions", ""), actions.get("show an action"),
 			actions.apply("create or update HTTP actions from a file", `  weir actions apply -f actions.yaml`, checkAction),
-			actions.delete("delete an action that is not in use"),
+			actions.delete("delete an action; bulk actions that use it continue"),
 			{
 				Use: "test NAME", Short: "send a test batch to an action and show the request and the response",
 				Args:    command.Args(1, 1, "NAME"),

@@ -3,6 +3,7 @@ package badinput
 import (
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -48,12 +49,14 @@ func stateRows() []row {
 	}
 }
 
-// likeUnknown wants the same words for all that is not there for the caller.
+var unknown = regexp.MustCompile("^bulk action [^ ]+ does not exist, or the API key has no access to it$")
+
+// likeUnknown wants the same words for all that is not there for the caller, but for the id that the caller sent.
 func likeUnknown(a ask) ask {
 	return func(w *world) reply {
 		w.t.Helper()
 		r := a(w)
-		if r.problem.Detail != "it does not exist, or the API key has no access to it" || len(r.problem.Errors) > 0 {
+		if !unknown.MatchString(r.problem.Detail) || len(r.problem.Errors) > 0 {
 			w.t.Errorf("the answer tells what is there: %s", r.raw)
 		}
 		return r
