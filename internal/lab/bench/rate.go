@@ -26,7 +26,7 @@ func rate(b *bench) {
 		claim{key: "seconds", what: what + "time, ideal " + number(ideal), unit: "s", atMost: ideal * 1.01},
 		claim{key: "window", what: what + "most in any 1 s, by time of dispatch", unit: "items", atMost: rateLimit},
 		claim{key: "seen", what: what + "most in any 1 s, as seen by the handler", unit: "items"},
-		claim{key: "refused", what: what + "items taken and sent back", unit: "items", none: true})
+		claim{key: "refused", what: what + "items refused by the downstream", unit: "items", none: true})
 }
 
 // arrival is one task at the handler.
