@@ -76,7 +76,7 @@ type BacklogError struct {
 // Error says how full the backlog is and when to come back.
 func (e *BacklogError) Error() string {
 	if e.Tenant != "" {
-		return fmt.Sprintf("tenant %q has as much waiting as it may: %d of at most %d items are pending; try again in %v",
+		return fmt.Sprintf("no room for the items of tenant %q now: %d of at most %d items are pending; try again in %v",
 			e.Tenant, e.Pending, e.Limit, e.RetryAfter)
 	}
 	return fmt.Sprintf("backlog is full: %d of at most %d items are pending; try again in %v",

@@ -107,9 +107,9 @@ func checkDeadline(c *partition.Created, at, now time.Time, bad *weir.InputError
 	c.Deadline = at.UnixNano()
 	switch {
 	case at.Before(now):
-		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is in the past", at), "choose a later time")
+		bad.Add("bad_time", "deadline", fmt.Sprintf("%s is in the past", at.UTC().Format(time.RFC3339)), "choose a later time")
 	case at.After(now.AddDate(10, 0, 0)): // also what does not fit into UnixNano
-		bad.Add("bad_time", "deadline", fmt.Sprintf("%v is more than ten years ahead", at),
+		bad.Add("bad_time", "deadline", fmt.Sprintf("%s is more than ten years ahead", at.UTC().Format(time.RFC3339)),
 			"choose an earlier time, or leave it out to have no deadline")
 	}
 }

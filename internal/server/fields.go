@@ -171,7 +171,7 @@ func (h hints) unknown(location string) string {
 		return "did you mean " + word + "?"
 	}
 	if len(known) == 0 || len(known) > 12 {
-		return "see /docs for what there is"
+		return "see /docs for the list of routes"
 	}
 	return "there are " + strings.Join(known, ", ")
 }

@@ -197,7 +197,7 @@ func (s *Server) find(r *http.Request, v *visit) *problem {
 		return nil
 	}
 	if allowed := s.allowed(r, v); len(allowed) > 0 {
-		p := newProblem("method_not_allowed", r.Method+" is not possible here", "use "+strings.Join(allowed, " or "))
+		p := newProblem("method_not_allowed", "this route does not support "+r.Method, "use "+strings.Join(allowed, " or "))
 		p.header = http.Header{"Allow": {strings.Join(allowed, ", ")}}
 		return p
 	}
@@ -205,7 +205,7 @@ func (s *Server) find(r *http.Request, v *visit) *problem {
 }
 
 func noSuchRoute(r *http.Request) *problem {
-	return newProblem("no_such_route", "there is nothing at "+shorten(r.URL.Path), "see /docs for what there is")
+	return newProblem("no_such_route", "no route is at "+shorten(r.URL.Path), "see /docs for the list of routes")
 }
 
 // crooked reports whether a path is not written as any route is. It would be

@@ -81,7 +81,7 @@ func overall(ctx context.Context) error {
 	if caller(ctx).SeesAll() {
 		return nil
 	}
-	return &check.Refusal{Code: "missing_scope", Detail: "this concerns all tenants, and the API key is for some",
+	return &check.Refusal{Code: "missing_scope", Detail: "this applies to all tenants, and the API key is limited to some",
 		Fix: "use a key that is not bound to tenants"}
 }
 

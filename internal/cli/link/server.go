@@ -44,7 +44,8 @@ func (r *Server) Open(env *command.Env) (*Link, error) {
 	at := cmp.Or(r.URL, env.Getenv(command.ServerVariable), logins.Default)
 	if at == "" {
 		return nil, command.BadUsage(fmt.Sprintf("add --server URL, set %s, or save one with %s login URL", command.ServerVariable,
-			env.Program), "no server is named: this command works only with a server")
+			env.Program), "no server is named: this command works only with a server; a run in a data directory continues with %s run --resume ID",
+			env.Program)
 	}
 	key, err := command.ApiKey(env)
 	if err != nil {

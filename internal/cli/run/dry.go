@@ -16,7 +16,7 @@ import (
 
 // dryRun reads and checks everything, and runs nothing.
 func dryRun(ctx context.Context, env *command.Env, o *runOptions, steps []weir.Step) error {
-	rows := &spec.Skipped{}
+	rows := &spec.Skipped{All: "a run with --report DIR"}
 	in, err := waitInput(env, &o.Options, rows)
 	if err != nil {
 		return err

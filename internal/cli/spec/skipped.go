@@ -15,6 +15,7 @@ import (
 // all rows that do not become items to a file, if one is named.
 type Skipped struct {
 	Path  string // empty: no file
+	All   string // how to get the list of all rows
 	shown []string
 	bad   int64
 	file  *os.File
@@ -63,7 +64,7 @@ func (s *Skipped) Lines(file string) []string {
 	case file != "" && s.file != nil:
 		return append(s.shown, "  skipped   all rows that were left out are in "+file)
 	case more > 0:
-		return append(s.shown, fmt.Sprintf("  skipped   %s more; --skipped FILE lists all", term.Plural(more, "row", "rows")))
+		return append(s.shown, fmt.Sprintf("  skipped   %s more; %s lists all", term.Plural(more, "row", "rows"), s.All))
 	}
 	return s.shown
 }

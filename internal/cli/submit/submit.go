@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,7 +107,7 @@ func (o *submitOptions) run(ctx context.Context, l *link.Link, file string) erro
 		return err
 	}
 	var in *spec.Input
-	rows := &spec.Skipped{Path: l.Env.Path(o.skipped)}
+	rows := &spec.Skipped{Path: l.Env.Path(o.skipped), All: "--skipped FILE"}
 	err := spec.OrEnd(ctx, func() (err error) { in, err = spec.OpenInput(l.Env, &o.InputOptions, rows); return err })
 	if err != nil {
 		return err
@@ -192,6 +193,22 @@ func (o *submitOptions) begin(ctx context.Context, l *link.Link, in *spec.Input)
 	return l.Create(ctx, o.Spec)
 }
 
+// again returns the flags that a resumed submit needs as well: the draft on the server does not hold how the file is
+// read, nor when it starts.
+func (o *submitOptions) again() (flags string) {
+	kept := []string{"id", "format", "delimiter", "encoding", "limit", "duplicates", "invalid", "skipped", "start", "start-at", "zone"}
+	o.Flags.Visit(func(f *pflag.Flag) {
+		switch {
+		case !slices.Contains(kept, f.Name):
+		case f.Value.Type() == "bool":
+			flags += " --" + f.Name
+		default:
+			flags += " --" + f.Name + " " + term.Quote(f.Value.String())
+		}
+	})
+	return flags
+}
+
 // stopped reports what was accepted before an interruption, and how to continue.
 func (o *submitOptions) stopped(ctx context.Context, l *link.Link, id string, err error) error {
 	f, said := errors.AsType[*command.Failure](err)
@@ -214,7 +231,8 @@ func (o *submitOptions) stopped(ctx context.Context, l *link.Link, id string, er
 	out.What += fmt.Sprintf("\n%s is a draft: it is not sealed and does not run", id)
 	ways := fmt.Sprintf("cancel it with %s cancel %s --yes%s", l.Env.Program, id, l.Flag)
 	if o.Input != "-" && out.Code != command.ExitUsage {
-		ways = fmt.Sprintf("continue with %s submit %s --resume %s%s, or %s", l.Env.Program, term.Quote(o.Input), id, l.Flag, ways)
+		ways = fmt.Sprintf("continue with %s submit %s --resume %s%s%s, or %s", l.Env.Program, term.Quote(o.Input), id, o.again(),
+			l.Flag, ways)
 	}
 	out.Fix = strings.TrimPrefix(strings.Join([]string{f.Fix, ways}, "\n"), "\n")
 	if ctx.Err() != nil {

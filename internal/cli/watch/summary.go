@@ -283,7 +283,7 @@ func stepText(s report.Step, rateNote string) string {
 		text += "   calls " + term.Number(s.Calls)
 	}
 	if s.Refused > 0 { // by a busy downstream, or one that said that the call itself is wrong
-		text += "   refused by the endpoint " + term.Number(s.Refused)
+		text += "   items refused " + term.Number(s.Refused)
 	}
 	if l := s.Latency; l.Max > 0 { // known once it has ended
 		text += fmt.Sprintf("   p50 %s  p95 %s  p99 %s", term.Span(time.Duration(l.P50)), term.Span(time.Duration(l.P95)),

@@ -254,7 +254,7 @@ func OpenFor(before int, chance float64) int64 {
 func (b *Breaker) halfOpen(now int64, inFlight int) {
 	b.from, b.stale = now, inFlight
 	b.stage, b.good, b.probes, b.bad = 0, 0, 0, 0
-	b.state = BreakerState{Phase: HalfOpen, Reason: Probing, Text: "half-open: 1 task finds out whether it is over."}
+	b.state = BreakerState{Phase: HalfOpen, Reason: Probing, Text: "half-open: one task tests whether calls succeed again."}
 }
 
 // probed records the result of a task of a half-open breaker.

@@ -185,10 +185,14 @@ func (c *csvRows) fit() bool {
 }
 
 func (c *csvRows) wrongWidth(row []byte, line int) *RowError {
+	fix := fmt.Sprintf("put cells that contain %q in double quotes", c.delim)
+	if len(c.cells) < len(c.columns) {
+		fix = "add the missing cells; an empty cell is two delimiters in a row"
+	}
 	return &RowError{
 		Line: line, Code: CodeBadCSV, Value: shorten(bytes.TrimSpace(row)),
 		Problem: fmt.Sprintf("the row has %s, the header has %d", cellCount(len(c.cells)), len(c.columns)),
-		Fix:     fmt.Sprintf("put cells that contain %q in double quotes", c.delim),
+		Fix:     fix,
 	}
 }
 

@@ -32,7 +32,7 @@ func (e *Refusal) Error() string {
 // Ended refuses a command for a bulk action that has ended; the detail says how.
 func Ended(detail string) error {
 	return &Refusal{Code: "already_ended", Detail: detail,
-		Fix: "it takes no more commands: retry its failed or cancelled items, or create another bulk action"}
+		Fix: "it cannot be changed any more: retry its failed or cancelled items, or create another bulk action"}
 }
 
 // Invalid reports whether an error means that the input is invalid: a repeat would fail alike.

@@ -141,6 +141,9 @@ func (s *Appends) mayAppend(ctx context.Context, id string, d *Draft) error {
 	case d.Spec.Source != nil:
 		return &check.Refusal{Code: "sealed", Detail: id + " reads its items from its source",
 			Fix: "create a bulk action without a source to add items"}
+	case d.State == Sealing: // the seal may still be refused
+		return &check.Refusal{Code: "sealed", Detail: id + " is being sealed: no items can be added",
+			Fix: "if the seal is refused, send the items again; otherwise create another bulk action"}
 	case d.State != Editing:
 		return &check.Refusal{Code: "sealed", Detail: fmt.Sprintf("%s is %s: no items can be added", id, d.State),
 			Fix: "create another bulk action"}
