@@ -1,4 +1,5 @@
-package local
+// Package inprocess calls an HTTP handler of the same process through the client that programs use, without a socket.
+package inprocess
 
 import (
 	"context"
