@@ -32,6 +32,7 @@ type Dashboard struct {
 	opts  Options
 	mux   *http.ServeMux
 	pages map[string]*template.Template
+	fills map[string]filled // by pattern
 	log   *slog.Logger
 	now   func() time.Time
 }
@@ -44,7 +45,7 @@ const Root = "/ui"
 
 // New makes the pages.
 func New(o Options) *Dashboard {
-	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now}
+	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now, fills: map[string]filled{}}
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -54,6 +55,7 @@ func New(o Options) *Dashboard {
 		panic(err) // they are embedded
 	}
 	d.mux.Handle("GET "+Root+"/assets/", http.StripPrefix(Root+"/assets/", cached(http.FileServerFS(assets))))
+	d.mux.HandleFunc("GET "+Root+"/live", d.live)
 	d.page("GET "+Root+"/{$}", "overview", d.overview)
 	d.page("GET "+Root+"/bulk-actions", "bulk-actions", d.bulkActions)
 	d.page("GET "+Root+"/bulk-actions/{id}", "bulk-action", d.bulkAction)
@@ -100,8 +102,15 @@ type visit struct {
 	clock format.Clock
 }
 
-// page registers a page: fill makes what its template shows.
+// filled is a page: its template, and what makes the content of it.
+type filled struct {
+	name string
+	fill func(context.Context, *visit) (content, error)
+}
+
+// page registers a page.
 func (d *Dashboard) page(pattern, name string, fill func(context.Context, *visit) (content, error)) {
+	d.fills[pattern] = filled{name, fill}
 	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		v, err := d.visit(r)
 		var c content
@@ -159,7 +168,8 @@ var navigation = []entry{
 	{Name: "Lanes", Path: "/lanes"}, {Name: "Settings", Path: "/settings"},
 }
 
-func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status int, c content) {
+// frame puts the content of a page into the frame of all.
+func (d *Dashboard) frame(v *visit, c content) frame {
 	f := frame{content: c, Root: d.opts.Prefix + Root, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock}
 	for _, e := range navigation {
 		e.Current = e.Name == c.Nav
@@ -168,8 +178,12 @@ func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status 
 	if cookie, err := v.Cookie("weir_theme"); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
 		f.Theme = cookie.Value
 	}
+	return f
+}
+
+func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status int, c content) {
 	var out bytes.Buffer
-	if err := d.pages[name].ExecuteTemplate(&out, "frame", f); err != nil {
+	if err := d.pages[name].ExecuteTemplate(&out, "frame", d.frame(v, c)); err != nil {
 		d.log.Error("a page could not be rendered", "page", name, "err", err)
 		http.Error(w, "This page could not be made. The log of the server says why.", http.StatusInternalServerError)
 		return
