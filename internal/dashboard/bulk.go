@@ -24,6 +24,8 @@ type bulkPage struct {
 	WhyMore  string
 	Steps    []stepLine
 	Errors   []api.ErrorGroup
+	Verbs    []verb
+	Did      *verb // what was just done
 }
 
 // stepLine is one step in the table of steps.
@@ -49,6 +51,7 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	page.Share = format.Share(page.Finished, p.Counts.Total)
 	page.end(v, &b, &p)
 	page.why(&p)
+	page.Verbs, page.Did = verbsOf(p.State), verbNamed(v.URL.Query().Get("did"))
 	for i, s := range p.Steps {
 		page.Steps = append(page.Steps, lineOf(i, s))
 	}

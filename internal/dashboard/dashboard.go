@@ -59,6 +59,8 @@ func New(o Options) *Dashboard {
 	d.page("GET "+Root+"/{$}", "overview", d.overview)
 	d.page("GET "+Root+"/bulk-actions", "bulk-actions", d.bulkActions)
 	d.page("GET "+Root+"/bulk-actions/{id}", "bulk-action", d.bulkAction)
+	d.page("GET "+Root+"/bulk-actions/{id}/{verb}", "confirm", d.confirm)
+	d.mux.HandleFunc("POST "+Root+"/bulk-actions/{id}/{verb}", d.act)
 	return d
 }
 
