@@ -21,7 +21,6 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/dashboard"
 	"github.com/weirhq/weir/internal/edge/egress"
-	"github.com/weirhq/weir/internal/edge/inprocess"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service"
@@ -209,7 +208,7 @@ func (n *Node) Keys() *access.Keys { return n.keys }
 // Handler returns the handler of all requests: the API, and the pages.
 func (n *Node) Handler() http.Handler {
 	api := n.server.Handler()
-	pages := dashboard.New(dashboard.Options{API: inprocess.Transport{Handler: api}, Version: n.opts.Version, Logger: n.log})
+	pages := dashboard.New(dashboard.Options{API: api, Sealer: n.opts.Vault, Version: n.opts.Version, Logger: n.log})
 	mux := http.NewServeMux()
 	mux.Handle("/", api)
 	mux.Handle(dashboard.Root+"/", pages)

@@ -13,12 +13,15 @@ import (
 
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/dashboard/format"
+	"github.com/weirhq/weir/internal/edge/inprocess"
 )
 
 // Options configures [New]. API has to be set.
 type Options struct {
 	// API answers the requests of the pages, in this process.
-	API http.RoundTripper
+	API http.Handler
+	// Sealer seals the cookies of people who sign in. Without one, nobody can.
+	Sealer Sealer
 	// Prefix is the path under which browsers reach the server. Default: none.
 	Prefix string
 	// Version and Node are in the footer.
@@ -35,17 +38,22 @@ type Dashboard struct {
 	fills map[string]filled // by pattern
 	log   *slog.Logger
 	now   func() time.Time
+	sites *http.CrossOriginProtection // refuses forms of other sites
 }
 
 //go:embed templates assets
 var files embed.FS
+
+// maxForm is the most bytes of a form.
+const maxForm = 1 << 20
 
 // Root is the path of the pages, below the prefix.
 const Root = "/ui"
 
 // New makes the pages.
 func New(o Options) *Dashboard {
-	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now, fills: map[string]filled{}}
+	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now, fills: map[string]filled{},
+		sites: http.NewCrossOriginProtection()}
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -56,6 +64,9 @@ func New(o Options) *Dashboard {
 	}
 	d.mux.Handle("GET "+Root+"/assets/", http.StripPrefix(Root+"/assets/", cached(http.FileServerFS(assets))))
 	d.mux.HandleFunc("GET "+Root+"/live", d.live)
+	d.mux.HandleFunc("POST "+Root+"/sign-in", d.signIn)
+	d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)
+	d.mux.HandleFunc("POST "+Root+"/theme", d.setTheme)
 	d.page("GET "+Root+"/{$}", "overview", d.overview)
 	d.page("GET "+Root+"/bulk-actions", "bulk-actions", d.bulkActions)
 	d.page("GET "+Root+"/bulk-actions/{id}", "bulk-action", d.bulkAction)
@@ -70,6 +81,11 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
+	if err := d.sites.Check(r); err != nil {
+		http.Error(w, "This was sent from another site.", http.StatusForbidden)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	d.mux.ServeHTTP(w, r)
 }
 
@@ -127,17 +143,21 @@ func (d *Dashboard) page(pattern, name string, fill func(context.Context, *visit
 	})
 }
 
-func (d *Dashboard) visit(r *http.Request) (*visit, error) {
+// visit begins to answer a request, with the access of the person who is signed in.
+func (d *Dashboard) visit(r *http.Request) (*visit, error) { return d.visitWith(r, d.keyOf(r)) }
+
+func (d *Dashboard) visitWith(r *http.Request, key string) (v *visit, err error) {
 	zone := time.Local
 	if cookie, err := r.Cookie("weir_zone"); err == nil {
 		if z, err := time.LoadLocation(cookie.Value); err == nil {
 			zone = z
 		}
 	}
-	v := &visit{Request: r, clock: format.Clock{Zone: zone, Now: d.now()}}
-	var err error
+	v = &visit{Request: r, clock: format.Clock{Zone: zone, Now: d.now()}}
+	// The API sees the host and the address of the browser: it knows its own names, and slows down who guesses keys.
 	v.api, err = client.New(client.Options{
-		Server: "http://localhost", HTTP: &http.Client{Transport: d.opts.API}, UserAgent: "weir-dashboard", Tries: 1,
+		Server: "http://" + r.Host, Key: key, UserAgent: "weir-dashboard", Tries: 1,
+		HTTP: &http.Client{Transport: inprocess.Transport{Handler: d.opts.API, From: r.RemoteAddr}},
 	})
 	return v, err
 }
@@ -156,6 +176,8 @@ type frame struct {
 	Version, Node string
 	Clock         format.Clock
 	Theme         string
+	Here          string // the address of the page
+	SignedIn      bool
 	Entries       []entry
 }
 
@@ -172,7 +194,8 @@ var navigation = []entry{
 
 // frame puts the content of a page into the frame of all.
 func (d *Dashboard) frame(v *visit, c content) frame {
-	f := frame{content: c, Root: d.opts.Prefix + Root, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock}
+	f := frame{content: c, Root: d.opts.Prefix + Root, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
+		Here: d.opts.Prefix + v.URL.RequestURI(), SignedIn: d.keyOf(v.Request) != ""}
 	for _, e := range navigation {
 		e.Current = e.Name == c.Nav
 		f.Entries = append(f.Entries, e)
@@ -201,6 +224,10 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	status, p := http.StatusInternalServerError, problem{Text: err.Error()}
 	var refused *client.RefusedError
 	if errors.As(err, &refused) {
+		if refused.Problem.Status == http.StatusUnauthorized {
+			d.showSignIn(w, v, http.StatusUnauthorized, "")
+			return
+		}
 		status, p = refused.Problem.Status, problem{
 			Text: refused.Problem.Detail, Fix: refused.Problem.Fix, Code: refused.Problem.Code, Request: refused.Problem.RequestID,
 		}
