@@ -35,7 +35,6 @@ type Dashboard struct {
 	opts  Options
 	mux   *http.ServeMux
 	pages map[string]*template.Template
-	fills map[string]filled // by pattern
 	log   *slog.Logger
 	now   func() time.Time
 	sites *http.CrossOriginProtection // refuses forms of other sites
@@ -52,7 +51,7 @@ const Root = "/ui"
 
 // New makes the pages.
 func New(o Options) *Dashboard {
-	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now, fills: map[string]filled{},
+	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now,
 		sites: http.NewCrossOriginProtection()}
 	if d.log == nil {
 		d.log = slog.Default()
@@ -128,8 +127,11 @@ type filled struct {
 
 // page registers a page.
 func (d *Dashboard) page(pattern, name string, fill func(context.Context, *visit) (content, error)) {
-	d.fills[pattern] = filled{name, fill}
 	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(liveKey{}) != nil {
+			d.push(w, r, filled{name, fill})
+			return
+		}
 		v, err := d.visit(r)
 		var c content
 		if err == nil {
@@ -186,11 +188,7 @@ type entry struct {
 	Current    bool
 }
 
-var navigation = []entry{
-	{Name: "Overview", Path: "/"}, {Name: "Bulk actions", Path: "/bulk-actions"}, {Name: "Items", Path: "/items"},
-	{Name: "Failed", Path: "/failed"}, {Name: "Schedules", Path: "/schedules"}, {Name: "Resources", Path: "/resources"},
-	{Name: "Lanes", Path: "/lanes"}, {Name: "Settings", Path: "/settings"},
-}
+var navigation = []entry{{Name: "Overview", Path: "/"}, {Name: "Bulk actions", Path: "/bulk-actions"}}
 
 // frame puts the content of a page into the frame of all.
 func (d *Dashboard) frame(v *visit, c content) frame {

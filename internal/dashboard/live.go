@@ -34,21 +34,27 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "of is not the path of a page", http.StatusBadRequest)
 		return
 	}
-	path := strings.TrimPrefix(of.Path, d.opts.Prefix)
-	page := r.Clone(r.Context())
-	page.URL = &url.URL{Path: path, RawQuery: of.RawQuery}
-	_, pattern := d.mux.Handler(page)
-	p, ok := d.fills[pattern]
-	if !ok {
+	to := strings.TrimPrefix(of.Path, d.opts.Prefix)
+	if to == Root+"/live" {
 		http.Error(w, "of is not the path of a page", http.StatusBadRequest)
 		return
 	}
+	page := r.WithContext(context.WithValue(r.Context(), liveKey{}, true))
+	page.URL, page.RequestURI = &url.URL{Path: to, RawQuery: of.RawQuery}, of.RequestURI()
+	d.mux.ServeHTTP(w, page)
+}
+
+// liveKey marks the request for a page whose parts are pushed, instead of the page itself.
+type liveKey struct{}
+
+// push answers a request with the parts of a page, again and again.
+func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
 	defer cancel()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies pass events on at once
-	s := stream{dashboard: d, page: p, request: page, out: w, sent: map[string]uint64{}}
+	s := stream{dashboard: d, page: p, request: r, out: w, sent: map[string]uint64{}}
 	if err := s.run(ctx); err != nil && ctx.Err() == nil {
 		d.log.Debug("a live page ended", "err", err)
 	}

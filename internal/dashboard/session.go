@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -108,7 +109,7 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 func (d *Dashboard) next(to string) string {
 	home := d.opts.Prefix + Root + "/"
 	u, err := url.Parse(to)
-	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(u.Path, home) {
+	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(path.Clean(u.Path)+"/", home) {
 		return home
 	}
 	return u.RequestURI()
