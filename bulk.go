@@ -170,7 +170,7 @@ type StepCounts struct {
 	LeftOut  int64 `json:"left_out"`
 	Attempts int64 `json:"attempts"` // items sent, each time counted
 	Retries  int64 `json:"retries"`  // attempts that ended in a retry
-	Refused  int64 `json:"refused"`  // sent back by a downstream that was busy or said that the call is wrong (404); no attempt was counted
+	Refused  int64 `json:"refused"`  // refused by a downstream that was busy or said that the call is wrong (404); no attempt was counted
 	Pending  int64 `json:"pending"`  // reached the step and have not ended there
 
 	Cancelled int64 `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled

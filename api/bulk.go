@@ -172,7 +172,7 @@ type StepProgress struct {
 	Attempts int64  `json:"attempts" doc:"Items sent; each time counts"`
 	Calls    int64  `json:"calls" doc:"Calls of the action that have ended, successful or not; a call carries up to a batch of items"`
 	Retries  int64  `json:"retries"`
-	Refused  int64  `json:"refused" doc:"Items sent back because the downstream was busy (429) or said that the request is wrong (404); not counted as attempts"`
+	Refused  int64  `json:"refused" doc:"Items refused because the downstream was busy (429) or said that the request is wrong (404); not counted as attempts"`
 	Pending  int64  `json:"pending" doc:"Items that reached the step and have not ended there"`
 
 	Cancelled int64 `json:"cancelled,omitempty" doc:"Items at the step when the bulk action was cancelled"`

@@ -62,7 +62,7 @@ func (c *Client) unreachable(err error) error {
 // maxProblem limits how much of an error response is read.
 const maxProblem = 1 << 20
 
-// refused reads an answer that is none of success, and closes it.
+// refused turns a response without success into an error, and closes it.
 func (c *Client) refused(resp *http.Response) error {
 	defer resp.Body.Close()
 	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // what came is told

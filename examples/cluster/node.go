@@ -15,7 +15,7 @@ import (
 	"github.com/weirhq/weir/store/redisstore"
 )
 
-// User is whom a message goes to.
+// User receives a message.
 type User struct{ Email string }
 
 // message sends at most 10,000 messages a second from all nodes together.

@@ -206,7 +206,7 @@ var differs = []struct {
 }{
 	{regexp.MustCompile(`ba_[0-9a-z]{26}`), "ba_ID"},
 	{regexp.MustCompile(`127\.0\.0\.1[:-]\d+`), "HOST"},
-	{regexp.MustCompile(` items sent back \d+  `), ""},
+	{regexp.MustCompile(` refused by the endpoint \d+  `), ""},
 	{regexp.MustCompile(`attempts \d+   calls \d+`), "attempts N"},
 	{regexp.MustCompile(`finished in [^,]*,`), "finished in TIME,"},
 	{regexp.MustCompile(`(p\d\d|after|elapsed|in) +[\d.]+(?:µs|ms|s|m\d+s)`), "$1 TIME"},

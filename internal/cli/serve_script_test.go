@@ -39,7 +39,7 @@ func TestServerScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "term": terminate, "answers": answers, "hide": hide,
+			"exits": exits, "term": terminate, "answers": answers, "hide": hide, "keep": keep, "users": users,
 		},
 	})
 }

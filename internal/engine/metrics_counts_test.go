@@ -150,8 +150,9 @@ func TestATenantIsKeptToItsPendingItems(t *testing.T) {
 			var e *weir.BacklogError
 			return errors.As(err, &e) && e.Tenant == "acme" && e.Limit == 1000 && e.RetryAfter > 0 && strings.Contains(err.Error(), "acme")
 		}
-		if err := try("acme", 1001); !full(err) {
-			t.Errorf("1,001 items at once: %v, want a refusal", err)
+		var never *weir.FieldError
+		if err := try("acme", 1001); !errors.As(err, &never) || never.Code != "too_many_items" || full(err) {
+			t.Errorf("1,001 items at once: %v, want too_many_items: no waiting helps", err)
 		}
 		if err := try("acme", 700); err != nil {
 			t.Fatal(err)

@@ -30,8 +30,8 @@ type Options struct {
 	// Scaling says how workers follow the load, where operators have set nothing; see [Engine.SetScaling].
 	// Default: by Little's law, between Workers and Slots.
 	Scaling weir.Scaling
-	// MaxPending is how many items may be accepted and not ended; more are
-	// refused with a [weir.BacklogError]. Default 100 million.
+	// MaxPending is how many items may be accepted and not ended; more are refused with a
+	// [weir.BacklogError], and a bulk action that alone has more with a [weir.FieldError]. Default 100 million.
 	MaxPending int64
 	// LeaseFor is how long a silent node keeps its partitions. Default 10s, at least 1s.
 	LeaseFor time.Duration

@@ -51,7 +51,7 @@ func checkLimits(c *partition.Created, key string, bad *weir.InputError) {
 		}
 	}
 	if c.Tier > weir.TierLow {
-		bad.Add("out_of_range", "tier", fmt.Sprintf("%d is not a tier", c.Tier),
+		bad.Add("bad_value", "tier", fmt.Sprintf("%d is not a tier", c.Tier),
 			"use one of weir.TierCritical, TierHigh, TierDefault, TierLow")
 	}
 	if c.Priority < -100 || c.Priority > 100 {

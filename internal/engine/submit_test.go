@@ -267,6 +267,11 @@ func TestAFullBacklogSaysWhenToComeBack(t *testing.T) {
 	if !errors.As(err, &full) || full.Limit != 100 || full.Pending != 60 || full.RetryAfter < time.Second {
 		t.Fatalf("error = %v, want a backlog of 60 of 100 with a time to come back", err)
 	}
+	var never *weir.FieldError
+	if _, err := attempt(t.Context(), r.Engine, spec(a), engine.Items(numbers(101))); !errors.As(err, &never) ||
+		never.Code != "too_many_items" {
+		t.Errorf("error = %v, want too_many_items: 101 items never fit into a backlog of 100", err)
+	}
 	wantBlocks(t, s, 1)
 	submit(t, r, spec(a), numbers(40)) // exactly full
 	if _, err := attempt(t.Context(), r.Engine, spec(a), engine.Items(numbers(1))); !errors.As(err, &full) {

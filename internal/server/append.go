@@ -37,12 +37,7 @@ func (s *Server) appendRoutes() {
 		ofBulk(s, s.importItems))
 }
 
-type importInput struct {
-	BulkID
-	Body api.Source
-}
-
-func (s *Server) importItems(ctx context.Context, in *importInput) (*body[api.BulkAction], error) {
+func (s *Server) importItems(ctx context.Context, in *about[api.Source]) (*body[api.BulkAction], error) {
 	var b api.BulkAction
 	err := s.svc.Drafts.Import(ctx, in.ID, in.Body, caller(ctx).KeyID)
 	if err == nil {

@@ -8,12 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/result"
 )
 
 // exportPage is the number of entries that an export reads at once.
@@ -95,19 +95,5 @@ func auditRow(e *api.AuditEntry) []string {
 		e.At.Format(time.RFC3339Nano), e.Actor, e.Key, e.From, e.Action, e.Target, e.Tenant, e.Reason, e.RequestID,
 		string(e.Before), string(e.After), e.ID,
 	}
-	for i, cell := range row {
-		row[i] = harmless(cell)
-	}
-	return row
-}
-
-// harmless keeps a spreadsheet from taking a cell for a formula: names and reasons are written by callers.
-func harmless(cell string) string {
-	if cell == "" {
-		return cell
-	}
-	if strings.ContainsRune("=+-@\t\r\n\x00＝＋－＠", []rune(cell)[0]) {
-		return "'" + cell
-	}
-	return cell
+	return result.Guarded(row) // names and reasons are written by callers
 }

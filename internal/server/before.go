@@ -15,20 +15,10 @@ func (s *Server) beforeRoutes() {
 		about("If the items come from a source, its first page is read and not stored."), ofBulk(s, s.preview))
 	add(s, ask(access.Read, "bulk_action.forecast", bulkPath+"/{id}/forecast", tag,
 		"Forecast when a bulk action would finish").
-		about("Runs the scheduler in virtual time with the current load. Changes nothing."), ofBulk(s, s.forecast))
+		about("Runs the scheduler in virtual time with the current load. Changes nothing."), withBody(s, s.svc.Outlook.Forecast))
 	add(s, post(access.Submit, "bulk_action.trial", bulkPath+"/{id}/trial", tag,
 		"Send a few items through the steps and show requests and responses").
-		about("Calls are marked as a dry run, unless dry_run is false."), ofBulk(s, s.trial))
-}
-
-type trialInput struct {
-	BulkID
-	Body *api.Trial
-}
-
-func (s *Server) trial(ctx context.Context, in *trialInput) (*body[api.TrialResult], error) {
-	want := orZero(in.Body)
-	return answer(s.svc.Bulks.TrialBulk(ctx, in.ID, want))
+		about("Calls are marked as a dry run, unless dry_run is false."), withBody(s, s.svc.Bulks.TrialBulk))
 }
 
 type previewInput struct {
@@ -38,14 +28,4 @@ type previewInput struct {
 
 func (s *Server) preview(ctx context.Context, in *previewInput) (*body[api.Preview], error) {
 	return answer(s.svc.Bulks.Preview(ctx, in.ID, in.Limit))
-}
-
-type forecastInput struct {
-	BulkID
-	Body *api.ForecastRequest
-}
-
-func (s *Server) forecast(ctx context.Context, in *forecastInput) (*body[api.Forecast], error) {
-	req := orZero(in.Body)
-	return answer(s.svc.Outlook.Forecast(ctx, in.ID, req))
 }

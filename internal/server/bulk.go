@@ -25,6 +25,12 @@ type BulkID struct {
 
 func (b BulkID) bulkID() string { return b.ID }
 
+// about is a request about a bulk action, with a body.
+type about[B any] struct {
+	BulkID
+	Body B
+}
+
 // ofBulk serves a bulk action that the caller sees.
 func ofBulk[I interface{ bulkID() string }, O any](s *Server,
 	do func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
@@ -39,6 +45,14 @@ func ofBulk[I interface{ bulkID() string }, O any](s *Server,
 // byID serves a bulk action that the caller sees, by a function of its id.
 func byID[T any](s *Server, do func(context.Context, string) (T, error)) func(context.Context, *BulkID) (*body[T], error) {
 	return ofBulk(s, func(ctx context.Context, in *BulkID) (*body[T], error) { return answer(do(ctx, in.ID)) })
+}
+
+// withBody serves a bulk action that the caller sees, by a function of its id and of a body that may be missing.
+func withBody[B, T any](s *Server, do func(context.Context, string, B) (T, error)) func(context.Context,
+	*about[*B]) (*body[T], error) {
+	return ofBulk(s, func(ctx context.Context, in *about[*B]) (*body[T], error) {
+		return answer(do(ctx, in.ID, orZero(in.Body)))
+	})
 }
 
 func (s *Server) bulkRoutes() {
@@ -67,11 +81,7 @@ func (s *Server) bulkRoutes() {
 	}
 }
 
-type createInput struct {
-	Body api.NewBulkAction
-}
-
-func (s *Server) createBulk(ctx context.Context, in *createInput) (*made[api.BulkAction], error) {
+func (s *Server) createBulk(ctx context.Context, in *request[api.NewBulkAction]) (*made[api.BulkAction], error) {
 	n := in.Body
 	tenant, err := s.tenantOf(ctx, &n)
 	if err != nil {
@@ -214,12 +224,7 @@ func (s *Server) changeBulk(ctx context.Context, in *changeInput) (*tagged[api.B
 	return taggedBulk(after, err)
 }
 
-type sealInput struct {
-	BulkID
-	Body *api.Seal
-}
-
-func (s *Server) sealBulk(ctx context.Context, in *sealInput) (*body[api.BulkAction], error) {
+func (s *Server) sealBulk(ctx context.Context, in *about[*api.Seal]) (*body[api.BulkAction], error) {
 	want := orZero(in.Body)
 	_, err := s.svc.Drafts.Seal(ctx, in.ID, want)
 	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
@@ -231,12 +236,7 @@ func (s *Server) sealBulk(ctx context.Context, in *sealInput) (*body[api.BulkAct
 	return answerBulk(s.svc.Bulks.Get(ctx, in.ID))
 }
 
-type startInput struct {
-	BulkID
-	Body *api.Start
-}
-
-func (s *Server) startBulk(ctx context.Context, in *startInput) (*body[api.BulkAction], error) {
+func (s *Server) startBulk(ctx context.Context, in *about[*api.Start]) (*body[api.BulkAction], error) {
 	want := orZero(in.Body)
 	b, err := s.svc.Bulks.Start(ctx, in.ID, want)
 	return s.orDone(ctx, in.ID, b, err)
@@ -271,13 +271,8 @@ var verbs = []verb{
 		func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
 }
 
-type verbInput struct {
-	BulkID
-	Body *api.Verb
-}
-
-func (s *Server) verb(v verb) func(context.Context, *verbInput) (*body[api.BulkAction], error) {
-	return func(ctx context.Context, in *verbInput) (*body[api.BulkAction], error) {
+func (s *Server) verb(v verb) func(context.Context, *about[*api.Verb]) (*body[api.BulkAction], error) {
+	return func(ctx context.Context, in *about[*api.Verb]) (*body[api.BulkAction], error) {
 		reason := orZero(in.Body).Reason
 		switch v.name {
 		case "cancel":

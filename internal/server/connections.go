@@ -52,12 +52,7 @@ func seenFile(ctx context.Context, file *api.Connection) *api.Connection {
 	return file
 }
 
-type testConnectionInput struct {
-	Name
-	Body *api.ConnectionTest
-}
-
-func (s *Server) testConnection(ctx context.Context, in *testConnectionInput) (*body[api.ConnectionResult], error) {
+func (s *Server) testConnection(ctx context.Context, in *aboutNamed[*api.ConnectionTest]) (*body[api.ConnectionResult], error) {
 	c, _, err := s.connections().find(ctx, in.Name.Name)
 	if err != nil {
 		return nil, err

@@ -106,11 +106,7 @@ func wantChoice(f api.DLQFilter, all bool) error {
 		Fix: "say which items are meant, or set all to true"}
 }
 
-type dlqRetryInput struct {
-	Body api.DLQRetry
-}
-
-func (s *Server) dlqRetry(ctx context.Context, in *dlqRetryInput) (*made[api.Linked], error) {
+func (s *Server) dlqRetry(ctx context.Context, in *request[api.DLQRetry]) (*made[api.Linked], error) {
 	if err := wantChoice(in.Body.Filter, in.Body.All); err != nil {
 		return nil, err
 	}
@@ -120,11 +116,7 @@ func (s *Server) dlqRetry(ctx context.Context, in *dlqRetryInput) (*made[api.Lin
 	return newLinked(ctx, out, err)
 }
 
-type dlqDiscardInput struct {
-	Body api.DLQDiscard
-}
-
-func (s *Server) dlqDiscard(ctx context.Context, in *dlqDiscardInput) (*body[api.Discarded], error) {
+func (s *Server) dlqDiscard(ctx context.Context, in *request[api.DLQDiscard]) (*body[api.Discarded], error) {
 	if err := wantChoice(in.Body.Filter, in.Body.All); err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type visit struct {
 	server    *Server
 	id        string
 	route     *route
+	path      string // of the request
 	who       access.Principal
 	allowance access.Allowance
 	from      string
@@ -75,7 +76,7 @@ func caller(ctx context.Context) access.Principal { return visitOf(ctx).who }
 // guarded is the way to the routes: form, route, access, idempotency, log and audit.
 func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{server: s, id: strings.ToLower("req_" + ulid.Make().String()), from: remote(r), memory: claim{of: s.memory}}
+		v := &visit{server: s, id: strings.ToLower("req_" + ulid.Make().String()), path: r.URL.Path, from: remote(r), memory: claim{of: s.memory}}
 		body := s.patientBody(w, r)
 		defer body.drain() // after everything: it holds no memory of the others
 		defer v.memory.release()

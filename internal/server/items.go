@@ -69,11 +69,7 @@ func (s *Server) getItem(ctx context.Context, in *itemInput) (*body[api.ItemResu
 	return answer(s.svc.Results.Item(ctx, bulk, no))
 }
 
-type lookupInput struct {
-	Body api.Lookup
-}
-
-func (s *Server) lookup(ctx context.Context, in *lookupInput) (*body[api.Found], error) {
+func (s *Server) lookup(ctx context.Context, in *request[api.Lookup]) (*body[api.Found], error) {
 	tenants, err := tenantsFor(ctx, in.Body.Tenant)
 	if err != nil {
 		return nil, err

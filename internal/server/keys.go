@@ -38,11 +38,7 @@ func (s *Server) keyRoutes() {
 	add(s, who, h.whoami)
 }
 
-type newKeyInput struct {
-	Body api.Key
-}
-
-func (s keys) createKey(ctx context.Context, in *newKeyInput) (*made[api.Key], error) {
+func (s keys) createKey(ctx context.Context, in *request[api.Key]) (*made[api.Key], error) {
 	n, who := in.Body, caller(ctx)
 	spec := access.NewKey{Name: n.Name, Tenants: n.Tenants, Expires: n.ExpiresAt}
 	if len(spec.Tenants) == 0 {

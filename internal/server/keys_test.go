@@ -41,7 +41,7 @@ func TestKeysThatCannotBeMade(t *testing.T) {
 	bound := w.key("admin", "acme")
 	for _, tt := range []struct{ name, key, body, field, code string }{
 		{"without a name", w.admin, `{"name":"","scopes":["read"]}`, "name", "bad_text"},
-		{"a scope that is none", w.admin, `{"name":"x","scopes":["fly"]}`, "scopes[0]", "out_of_range"},
+		{"a scope that is none", w.admin, `{"name":"x","scopes":["fly"]}`, "scopes[0]", "bad_value"},
 		{"no scope", w.admin, `{"name":"x","scopes":[]}`, "scopes", "out_of_range"},
 		{"expired", w.admin, `{"name":"x","scopes":["read"],"expires_at":"2020-01-01T00:00:00Z"}`, "expires_at", "bad_time"},
 		{"for others than the maker sees", bound, `{"name":"x","scopes":["read"],"tenants":["beta"]}`, "tenants[0]", "missing_scope"},

@@ -98,6 +98,12 @@ func (r *collection[T]) putOne(ctx context.Context, in *putNamed[T]) (*tagged[T]
 	return answerTagged(out, version, err)
 }
 
+// aboutNamed is a request about a thing that has a name, with a body.
+type aboutNamed[B any] struct {
+	Name
+	Body B
+}
+
 type deleteNamed struct {
 	Name
 	Conditions

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,17 +102,15 @@ func codeOfStatus(status int) string {
 	return "internal"
 }
 
-// newProblem makes a problem of a code that [codes] has.
+// newProblem makes a problem of a code that [meanings] has. Without a fix of its own it has that of its code.
 func newProblem(code, detail, fix string) *problem {
-	c, ok := codes[code]
-	if !ok {
-		c = kind{http.StatusUnprocessableEntity, "Invalid request"}
-		if m, ok := meanings[code]; ok {
-			c.title, _, _ = strings.Cut(m.what, ".")
-		}
+	m, ok := meanings[code]
+	if !ok { // a code of the user's own
+		m = meaning{status: http.StatusUnprocessableEntity, title: "Invalid request"}
 	}
-	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: c.title, Status: c.status, Code: code,
-		Detail: clip(detail), Fix: clip(fix)}}
+	sentence, _, _ := strings.Cut(m.what, ".")
+	return &problem{Problem: api.Problem{Type: "/problems/" + code, Title: cmp.Or(m.title, sentence), Status: m.status,
+		Code: code, Detail: clip(detail), Fix: clip(cmp.Or(fix, m.fix))}}
 }
 
 // maxSaid limits the length of a text in a response: it may quote the request.
@@ -134,12 +133,47 @@ func (p *problem) after(d time.Duration) *problem {
 // problem turns an error into a response. Unexpected errors are logged, and reported as internal.
 func (s *Server) problem(ctx context.Context, err error) *problem {
 	p := problemOf(err)
+	if p.Code == "not_found" && p.Detail == notThere {
+		s.nameMissing(visitOf(ctx), p)
+	}
 	p.RequestID = requestID(ctx)
 	if p.Code == "internal" || p.Code == "damaged" {
 		s.log.LogAttrs(ctx, slog.LevelError, "request failed", slog.Any("error", err), slog.String("request_id", p.RequestID))
 	}
 	return p
 }
+
+// notThere is the detail of an object that the path does not name. The same is said of those of other tenants.
+const notThere = "it does not exist, or the API key has no access to it"
+
+// nameMissing names the object that a path names and that the caller cannot find.
+func (s *Server) nameMissing(v *visit, p *problem) {
+	list, _, named := strings.Cut(v.route.path, "/{")
+	if !named {
+		return
+	}
+	kind, _, _ := strings.Cut(v.route.id, ".")
+	var id []string
+	path := strings.Split(v.path, "/")
+	for i, part := range strings.Split(v.route.path, "/") {
+		if strings.HasPrefix(part, "{") && i < len(path) {
+			id = append(id, path[i])
+		}
+	}
+	p.Detail, p.Fix = s.missing(strings.ReplaceAll(kind, "_", " "), strings.Join(id, "/"), list)
+}
+
+// missing says that an object cannot be found, and how to list those of its kind.
+func (s *Server) missing(kind, id, list string) (detail, fix string) {
+	detail = kind + " " + shorten(id) + " does not exist, or the API key has no access to it"
+	if s.routes["GET "+list] == nil {
+		return detail, "check the id and the key"
+	}
+	return detail, "check the id, or list them: " + cmp.Or(listing[kind], "weir "+kind+"s list") + " (GET " + list + ")"
+}
+
+// listing holds the commands that list objects of a kind, where they are not named by it.
+var listing = map[string]string{"bulk action": "weir list", "lane": "weir lanes", "delivery": "weir webhooks deliveries"}
 
 // restoreOrAccept is the fix for a stopped partition.
 const restoreOrAccept = "ask the operator of this server to restore the store or to accept the loss"
@@ -212,7 +246,8 @@ func ofFields(fields []*weir.FieldError) *problem {
 	first := fields[0]
 	p := newProblem(first.Code, strings.TrimPrefix(first.Field+": "+first.Problem, ": "), first.Fix)
 	for _, f := range fields[:min(len(fields), maxFaults)] {
-		p.Errors = append(p.Errors, api.Fault{Code: f.Code, Field: clip(f.Field), Message: clip(f.Problem), Fix: clip(f.Fix)})
+		fix := cmp.Or(f.Fix, meanings[f.Code].fix)
+		p.Errors = append(p.Errors, api.Fault{Code: f.Code, Field: clip(f.Field), Message: clip(f.Problem), Fix: clip(fix)})
 	}
 	return p
 }
@@ -223,7 +258,7 @@ func ofKind(err error) *problem {
 	case errors.Is(err, weir.ErrExpired):
 		return newProblem("expired", err.Error(), "")
 	case errors.Is(err, weir.ErrNotFound), errors.Is(err, store.ErrNotFound):
-		return newProblem("not_found", "it does not exist, or the API key has no access to it", "check the id and the key")
+		return newProblem("not_found", notThere, "check the id and the key")
 	case errors.Is(err, store.ErrCorrupt):
 		return newProblem("damaged", "parts of it are missing from the store or cannot be read",
 			"ask the operator of this server: the log names the missing parts, and weir doctor checks for more")
@@ -256,69 +291,4 @@ func ofKind(err error) *problem {
 		return newProblem("cut_body", "the request ended before it was complete", "send it again")
 	}
 	return newProblem("internal", "unexpected error", "retry; if it persists, give the operator of this server the request id")
-}
-
-// kind holds what all problems of a code have in common.
-type kind struct {
-	status int
-	title  string
-}
-
-// codes are the codes of problems, with their status. Codes of single fields that are not here are 422.
-var codes = map[string]kind{
-	"bad_request":            {422, "Invalid request"},
-	"bad_json":               {400, "Invalid JSON"},
-	"bad_encoding":           {400, "Body is not UTF-8"},
-	"duplicate_field":        {400, "Duplicate field"},
-	"unknown_field":          {400, "Unknown field"},
-	"too_deep":               {400, "JSON is nested too deeply"},
-	"bad_number":             {400, "Number out of range"},
-	"missing_field":          {422, "Missing field"},
-	"bad_value":              {422, "Invalid value"},
-	"unsupported_media_type": {415, "Unsupported content type"},
-	"unsupported_encoding":   {415, "Unsupported content encoding"},
-	"body_too_large":         {413, "Body too large"},
-	"too_many_values":        {413, "Too many JSON values"},
-	"expands_too_far":        {413, "Body decompresses to too much data"},
-	"window_too_large":       {413, "Compression window too large"},
-	"bad_gzip":               {400, "Body cannot be decompressed"},
-	"cut_body":               {400, "Incomplete body"},
-	"too_slow":               {408, "Body arrives too slowly"},
-	"headers_too_large":      {431, "Headers too large"},
-	"bad_query":              {400, "Invalid query"},
-	"bad_cursor":             {400, "Invalid cursor"},
-	"bad_filter":             {400, "Invalid filter"},
-	"bad_idempotency_key":    {400, "Invalid Idempotency-Key"},
-	"idempotency_conflict":   {409, "Idempotency-Key was used for a different request"},
-	"in_progress":            {409, "The same request is in progress"},
-	"no_such_route":          {404, "Unknown path"},
-	"method_not_allowed":     {405, "Method not allowed"},
-	"not_found":              {404, "Not found"},
-	"expired":                {410, "Removed at the end of its retention"},
-	"lost":                   {410, "Possibly lost by the store"},
-	"partition_stopped":      {503, "Partition stopped because the store lost accepted work"},
-	"sealed":                 {409, "Already sealed"},
-	"not_sealed":             {409, "Not sealed yet"},
-	"wrong_state":            {409, "Not possible in this state"},
-	"already_ended":          {409, "Already ended"},
-	"count_mismatch":         {409, "Unexpected number of items"},
-	"exists":                 {409, "Already exists"},
-	"changed_meanwhile":      {412, "Changed since it was read"},
-	"in_use":                 {409, "In use"},
-	"too_many_appends":       {409, "Too many appends"},
-	"no_credentials":         {401, "API key required"},
-	"bad_credentials":        {401, "Invalid API key"},
-	"missing_scope":          {403, "API key lacks a scope"},
-	"unknown_host":           {421, "Unknown host"},
-	"cross_site":             {403, "Cross-site request"},
-	"key_in_url":             {400, "API key in the URL"},
-	"too_many_requests":      {429, "Too many requests"},
-	"backlog_full":           {429, "Backlog is full"},
-	"tenant_quota":           {429, "Tenant's backlog is full"},
-	"store_unavailable":      {503, "Store unavailable"},
-	"overloaded":             {503, "Out of memory for request bodies"},
-	"draining":               {503, "Server is stopping"},
-	"storage_low":            {507, "Storage is low"},
-	"damaged":                {500, "Stored data is damaged"},
-	"internal":               {500, "Internal error"},
 }

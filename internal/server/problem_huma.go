@@ -152,7 +152,7 @@ func said(message string) string {
 
 // bounds says in our words what the validation of a request says in its own; {} is the bound.
 var bounds = []struct{ found, code, problem, fix string }{
-	{validation.MsgExpectedOneOf, "", "is not an allowed value", "choose one of {}"},
+	{validation.MsgExpectedOneOf, "bad_value", "is not an allowed value", "choose one of {}"},
 	{validation.MsgExpectedMinimumNumber, "", "is less than {}", "write {} or more"},
 	{validation.MsgExpectedMaximumNumber, "", "is more than {}", "write {} or less"},
 	{validation.MsgExpectedMinLength, "", "has fewer than {} characters", "write at least {}"},

@@ -22,11 +22,6 @@ var notAnswered = []string{
 
 // TestEveryCodeHasAPage looks through the packages whose errors become answers.
 func TestEveryCodeHasAPage(t *testing.T) {
-	for code := range codes {
-		if _, ok := meanings[code]; !ok {
-			t.Errorf("code %s has no page", code)
-		}
-	}
 	for _, dir := range []string{".", "../service", "../service/check", "../service/registry", "../service/chain", "../service/draft", "../service/bulk", "../service/outlook", "../service/watch", "../service/result", "../service/fleet", "../service/schedule", "../edge/egress", "../edge/execute", "../edge/mapping", "../edge/source", "../service/access", "../service/callback", "../service/upload", "../../engine"} {
 		for code, where := range codesIn(t, dir) {
 			if _, ok := meanings[code]; !ok && !strings.Contains(" "+strings.Join(notAnswered, " ")+" ", " "+code+" ") {

@@ -44,7 +44,8 @@ func (s *Server) actionRoutes() {
 			"It overrides an action of the configuration file with the same name, also after restarts. Actions of the program "+
 			"cannot be changed. Keys bound to tenants create actions for their tenants only."),
 		r.remove("Delete an action").about("If the configuration file has an action of this name, that action applies "+
-			"again. Otherwise new bulk actions cannot use it; existing bulk actions continue: pause or cancel them to end the calls."))
+			"again. Otherwise new bulk actions cannot use it, and schedules that need it fail at their next time. Existing bulk "+
+			"actions and drafts continue to use it: pause or cancel them to end the calls."))
 	add(s, r.test(access.Submit, "Send a test batch to an action").about("Makes one signed call, marked as a dry run "+
 		"unless dry_run is false. The response shows the request and the response of the endpoint, the result of each item, "+
 		"and any error in the endpoint's response. "+
@@ -62,12 +63,7 @@ func ownTenants(ctx context.Context, tenants *[]string, problem, fix string) err
 	return nil
 }
 
-type testActionInput struct {
-	Name
-	Body api.ActionTest
-}
-
-func (s *Server) testAction(ctx context.Context, in *testActionInput) (*body[api.TrialStep], error) {
+func (s *Server) testAction(ctx context.Context, in *aboutNamed[api.ActionTest]) (*body[api.TrialStep], error) {
 	a, _, err := s.actions().find(ctx, in.Name.Name)
 	if err != nil {
 		return nil, err

@@ -199,6 +199,8 @@ func TestADisabledActionTakesNothingNewAndADeletedOneGoesOn(t *testing.T) {
 	b := n.Make(`{"steps":[{"action":"push"}],"item_id":"id"}`, "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n")
 	n.Eventually("a call is under way", func() bool { return calls.Load() == 1 })
 
+	var early api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"push"}],"item_id":"id"}`, 201, &early)
 	n.Call("PUT", "/v1/actions/push", fmt.Sprintf(`{"url":%q,"batch":1,"disabled":true}`, other), 200, nil)
 	var p api.Problem
 	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"push"}]}`, 422, &p)
@@ -214,6 +216,12 @@ func TestADisabledActionTakesNothingNewAndADeletedOneGoesOn(t *testing.T) {
 	b = n.Until(b.ID, api.Completed)
 	if b.Counts.Done != 1 || b.Counts.Failed != 2 {
 		t.Errorf("counts %+v: want one done by the first endpoint, and the others failed by the one it was changed to", b.Counts)
+	}
+	to := "/v1/bulk-actions/" + early.ID
+	n.CallWith("POST", to+"/items", "{\"id\":\"a\"}\n", http.Header{"Content-Type": {"application/x-ndjson"}}, 202, nil)
+	n.Call("POST", to+"/seal", `{"start":true}`, 200, nil)
+	if early = n.Until(early.ID, api.Completed); early.Counts.Failed != 1 {
+		t.Errorf("counts %+v: want the draft to go on with the action as it was deleted", early.Counts)
 	}
 }
 

@@ -34,13 +34,7 @@ func (s *Server) resourceRoutes() {
 			"failures again.").forAll(), s.setCircuit)
 }
 
-type putResourceInput struct {
-	Name
-	Conditions
-	Body api.Resource
-}
-
-func (s *Server) putResource(ctx context.Context, in *putResourceInput) (*tagged[api.ResourceStatus], error) {
+func (s *Server) putResource(ctx context.Context, in *putNamed[api.Resource]) (*tagged[api.ResourceStatus], error) {
 	r := in.Body
 	if err := sameName(r.Name, in.Name.Name); err != nil {
 		return nil, err
@@ -54,12 +48,7 @@ func (s *Server) putResource(ctx context.Context, in *putResourceInput) (*tagged
 	return answerTagged(s.svc.Fleet.PutResource(ctx, r, caller(ctx).KeyID, in.match))
 }
 
-type circuitInput struct {
-	Name
-	Body api.CircuitChange
-}
-
-func (s *Server) setCircuit(ctx context.Context, in *circuitInput) (*body[api.ResourceStatus], error) {
+func (s *Server) setCircuit(ctx context.Context, in *aboutNamed[api.CircuitChange]) (*body[api.ResourceStatus], error) {
 	changed(ctx, in.Name.Name, "")
 	visitOf(ctx).after = in.Body
 	return answer(s.svc.Fleet.SetCircuit(ctx, in.Name.Name, in.Body))

@@ -17,12 +17,7 @@ func (s *Server) retryRoutes() {
 			"which they failed. The bulk action must have ended or be stopped."), ofBulk(s, s.retry))
 }
 
-type retryInput struct {
-	BulkID
-	Body *api.Again
-}
-
-func (s *Server) retry(ctx context.Context, in *retryInput) (*made[api.Linked], error) {
+func (s *Server) retry(ctx context.Context, in *about[*api.Again]) (*made[api.Linked], error) {
 	want := orZero(in.Body)
 	out, err := s.svc.Results.Retry(ctx, in.ID, want, visitOf(ctx).idempotent)
 	return newLinked(ctx, out, err)

@@ -164,6 +164,11 @@ func orZero[T any](v *T) (out T) {
 	return out
 }
 
+// request is a body without parameters.
+type request[B any] struct {
+	Body B
+}
+
 // body is an answer of one JSON value.
 type body[T any] struct {
 	Body T

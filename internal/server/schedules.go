@@ -65,10 +65,6 @@ func (s schedules) taggedSchedule(sch *schedule.Schedule, note string, err error
 	return &tagged[api.Schedule]{`"` + sch.Version() + `"`, view}, err
 }
 
-type newScheduleInput struct {
-	Body api.Schedule
-}
-
 // madeSchedule is the answer to a schedule's creation.
 type madeSchedule struct {
 	Location string `header:"Location"`
@@ -76,7 +72,7 @@ type madeSchedule struct {
 	Body     api.Schedule
 }
 
-func (s schedules) createSchedule(ctx context.Context, in *newScheduleInput) (*madeSchedule, error) {
+func (s schedules) createSchedule(ctx context.Context, in *request[api.Schedule]) (*madeSchedule, error) {
 	tenant, err := tenantFor(ctx, "tenant", in.Body.Tenant)
 	if err != nil {
 		return nil, err

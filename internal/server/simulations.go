@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -18,11 +19,7 @@ func (s *Server) simulationRoutes() {
 			"result covers the simulated part, with `finished` false."), s.simulate)
 }
 
-type simulateInput struct {
-	Body api.Simulation
-}
-
-func (s *Server) simulate(ctx context.Context, in *simulateInput) (*body[api.Simulated], error) {
+func (s *Server) simulate(ctx context.Context, in *request[api.Simulation]) (*body[api.Simulated], error) {
 	what := &in.Body
 	if err := checkSimulation(what); err != nil {
 		return nil, err
@@ -31,6 +28,10 @@ func (s *Server) simulate(ctx context.Context, in *simulateInput) (*body[api.Sim
 		return answer(outlook.SimulateWorld(ctx, what.World, what.Runs))
 	}
 	b, err := s.mine(ctx, what.BulkAction)
+	if errors.Is(err, weir.ErrNotFound) {
+		detail, fix := s.missing("bulk action", what.BulkAction, bulkPath)
+		err = &weir.FieldError{Code: "not_found", Field: "bulk_action", Problem: detail, Fix: fix}
+	}
 	if err != nil {
 		return nil, err
 	}

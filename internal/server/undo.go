@@ -21,12 +21,17 @@ func (s *Server) undoRoutes() {
 		about("The draft has the same steps and rules. It has no items, unless they come from a source."), s.clone)
 }
 
-func (s *Server) undo(ctx context.Context, in *verbInput) (*made[api.Linked], error) {
-	b, err := s.mine(ctx, in.ID)
+// reserveFrom makes the id of a bulk action that is made from one that the caller sees.
+func (s *Server) reserveFrom(ctx context.Context, of string) (string, error) {
+	b, err := s.mine(ctx, of)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	id, err := s.reserve(ctx, func() (string, error) { return s.svc.Drafts.NewID(ctx, b.Tenant) })
+	return s.reserve(ctx, func() (string, error) { return s.svc.Drafts.NewID(ctx, b.Tenant) })
+}
+
+func (s *Server) undo(ctx context.Context, in *about[*api.Verb]) (*made[api.Linked], error) {
+	id, err := s.reserveFrom(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -34,12 +39,8 @@ func (s *Server) undo(ctx context.Context, in *verbInput) (*made[api.Linked], er
 	return newLinked(ctx, out, err)
 }
 
-func (s *Server) clone(ctx context.Context, in *verbInput) (*made[api.BulkAction], error) {
-	b, err := s.mine(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	id, err := s.reserve(ctx, func() (string, error) { return s.svc.Drafts.NewID(ctx, b.Tenant) })
+func (s *Server) clone(ctx context.Context, in *about[*api.Verb]) (*made[api.BulkAction], error) {
+	id, err := s.reserveFrom(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -118,11 +118,7 @@ func taggedWebhook(e *callback.Endpoint, err error) (*tagged[api.Webhook], error
 	return &tagged[api.Webhook]{`"` + webhookTag(e) + `"`, viewWebhook(e)}, nil
 }
 
-type webhookInput struct {
-	Body api.Webhook
-}
-
-func (s webhooks) createWebhook(ctx context.Context, in *webhookInput) (*made[api.Webhook], error) {
+func (s webhooks) createWebhook(ctx context.Context, in *request[api.Webhook]) (*made[api.Webhook], error) {
 	n, tenant := in.Body, in.Body.Tenant
 	if tenant != "" || !caller(ctx).SeesAll() {
 		var err error

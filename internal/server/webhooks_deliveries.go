@@ -109,7 +109,6 @@ func (s webhooks) listDeliveries(ctx context.Context, in *deliveriesInput) (*bod
 // deliveries is a page of deliveries. A page may be short, and is not the last then.
 func (s webhooks) deliveries(ctx context.Context, in *Paging, q callback.Query) (page api.Page[api.Delivery], err error) {
 	list := "deliveries of " + q.BulkAction + " " + q.Endpoint
-	page.Data = []api.Delivery{}
 	if q.After, err = openCursor(in.Cursor, list); err != nil {
 		return page, err
 	}
@@ -119,6 +118,7 @@ func (s webhooks) deliveries(ctx context.Context, in *Paging, q callback.Query) 
 		return page, err
 	}
 	sight := s.sight(ctx)
+	page = pageWith([]api.Delivery{}, found.Next, list)
 	for i := range found.Deliveries {
 		url, seen, err := sight.url(&found.Deliveries[i])
 		if err != nil {
@@ -127,9 +127,6 @@ func (s webhooks) deliveries(ctx context.Context, in *Paging, q callback.Query) 
 		if seen {
 			page.Data = append(page.Data, viewDelivery(&found.Deliveries[i], url))
 		}
-	}
-	if found.Next != "" {
-		page.HasMore, page.NextCursor = true, sealCursor(found.Next, list)
 	}
 	return page, nil
 }

@@ -147,7 +147,7 @@ func TestWebhooksThatCannotBeMade(t *testing.T) {
 		{"without a URL", `{}`, "url", "missing_field"},
 		{"a file", `{"url":"file:///etc/passwd"}`, "url", "bad_url"},
 		{"a private address", `{"url":"http://10.0.0.5/"}`, "url", "address_not_allowed"},
-		{"events that there are not", `{"url":"` + w.sink.URL + `","events":["bulk_action.exploded"]}`, "events[0]", "out_of_range"},
+		{"events that there are not", `{"url":"` + w.sink.URL + `","events":["bulk_action.exploded"]}`, "events[0]", "bad_value"},
 		{"a secret that is none", `{"url":"` + w.sink.URL + `","secret":"hunter2"}`, "secret", "bad_secret"},
 		{"another's tenant", `{"url":"` + w.sink.URL + `","tenant":"beta"}`, "tenant", "bad_value"},
 		{"a field that there is not", `{"url":"` + w.sink.URL + `","topic":"x"}`, "topic", "unknown_field"},

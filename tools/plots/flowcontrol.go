@@ -50,7 +50,7 @@ func (c course) panel(p experiment.Profile, h hue) panel {
 	}
 }
 
-// used is what passed in per cent of what could have.
+// used returns what passed in per cent of what could have.
 func (c course) used() float64 {
 	passed, could := 0.0, 0.0
 	for _, p := range c {

@@ -61,12 +61,12 @@ func crisisClaims(ours, depth crisis) []claim {
 	}
 }
 
-// mostWorkers is the most that push has while the incident lasts.
+// mostWorkers returns the most that push has while the incident lasts.
 func (c crisis) mostWorkers() int {
 	return slices.MaxFunc(c.push[breaks:heals], func(a, b model.Second) int { return a.Workers - b.Workers }).Workers
 }
 
-// opens is how many seconds after the beginning the breaker opens.
+// opens returns how many seconds after the beginning the breaker opens.
 func (c crisis) opens() int {
 	return slices.IndexFunc(c.push[breaks:], func(s model.Second) bool { return s.Breaker == "open" })
 }
@@ -87,12 +87,12 @@ func during(seconds []model.Second, of func(model.Second) float64) (n float64) {
 	return n
 }
 
-// back is how many seconds after the end the rate is full, 950 of 1,000 items/s.
+// back returns how many seconds after the end the rate is full, 950 of 1,000 items/s.
 func (c crisis) back() int {
 	return slices.IndexFunc(c.push[heals:], func(s model.Second) bool { return s.Done >= 950 }) + 1
 }
 
-// mailDone is what mail got done, and mailAsked what it was given to do, in tasks of ten items.
+// mailDone returns what mail got done, and mailAsked what it was given to do, in tasks of ten items.
 func (c crisis) mailDone() float64 {
 	return during(c.mail, func(s model.Second) float64 { return float64(s.Done) })
 }
@@ -100,7 +100,7 @@ func (c crisis) mailAsked() float64 {
 	return during(c.mail, func(s model.Second) float64 { return 10 * float64(s.Load) })
 }
 
-// panels are the rows of one column.
+// panels returns the rows of one column.
 func (c crisis) panels() []panel {
 	trouble := band{breaks, heals, rose.color()}
 	by := func(of []model.Second, f func(model.Second) float64) plotter.XYs {
@@ -136,7 +136,7 @@ func (c crisis) panels() []panel {
 	}
 }
 
-// smooth is the mean of so many values up to each.
+// smooth returns the mean of so many values up to each.
 func smooth(points plotter.XYs, n int) plotter.XYs {
 	out := make(plotter.XYs, len(points))
 	for i, p := range points {

@@ -21,7 +21,7 @@ type load struct {
 // played is what each policy did under a load, by name.
 type played map[string]experiment.Lane
 
-// loads is one figure for each load, with one panel for each policy.
+// loads returns one figure for each load, with one panel for each policy.
 func loads() (figures []figure) {
 	for _, l := range allLoads() {
 		figures = append(figures, l.figure())
@@ -58,7 +58,7 @@ func (p played) others() (lanes []experiment.Lane) {
 	return lanes
 }
 
-// frame is how long the longest run takes, and the most workers of all, had or needed.
+// frame returns how long the longest run takes, and the most workers of all, had or needed.
 func (p played) frame() (seconds, workers float64) {
 	for _, l := range p {
 		seconds = max(seconds, float64(len(l)))
@@ -70,7 +70,7 @@ func (p played) frame() (seconds, workers float64) {
 	return seconds, workers
 }
 
-// lanePanel is what happened under one policy.
+// lanePanel returns what happened under one policy.
 func lanePanel(l experiment.Lane, policy string, seconds, most float64) panel {
 	p := panel{title: policy, x: upTo("seconds", seconds), y: upTo("workers", most)}
 	unit := 1.0
@@ -91,7 +91,7 @@ func lanePanel(l experiment.Lane, policy string, seconds, most float64) panel {
 	return p
 }
 
-// inWords is what the panel says.
+// inWords returns what the panel says.
 func inWords(l experiment.Lane) string {
 	turns := "no turns"
 	switch n := l.Reversals(); {
@@ -103,5 +103,5 @@ func inWords(l experiment.Lane) string {
 	return fmt.Sprintf("at most %d, %s", most(l), turns)
 }
 
-// most is the most workers at any time.
+// most returns the most workers at any time.
 func most(l experiment.Lane) int { return l.Most(0, len(l)) }

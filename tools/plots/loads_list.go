@@ -6,7 +6,7 @@ import (
 	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
-// allLoads are the loads of E13, and the kinds of trouble in which policies differ.
+// allLoads returns the loads of E13, and the kinds of trouble in which policies differ.
 func allLoads() []load {
 	return []load{
 		{"step", "Eight times the load: the default is there in seconds and does not overshoot",
@@ -94,7 +94,7 @@ func calm(p played, turns int) claim {
 	return claim{fmt.Sprintf("no more than %d turns", turns), p.ours().Reversals() <= turns}
 }
 
-// atLeast is the share of seconds with so many workers or more.
+// atLeast returns the share of seconds with so many workers or more.
 func atLeast(l experiment.Lane, workers int) float64 {
 	n := 0
 	for _, p := range l {

@@ -47,7 +47,7 @@ func (a axis) Ticks(float64, float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// number is a figure for people: 64, 1.5, 10,000.
+// number returns a figure for people: 64, 1.5, 10,000.
 func number(v float64) string {
 	s := strconv.FormatFloat(v+0, 'f', -1, 64) // minus nothing is nothing
 	if v < 1000 {
@@ -56,7 +56,7 @@ func number(v float64) string {
 	return s[:len(s)-3] + "," + s[len(s)-3:]
 }
 
-// upTo is an axis from 0 with three to six ticks of round figures.
+// upTo returns an axis from 0 with three to six ticks of round figures.
 func upTo(label string, most float64) axis {
 	ten := math.Pow(10, math.Floor(math.Log10(most)))
 	every := 0.0
@@ -128,7 +128,7 @@ type area struct {
 	fill   color.Color
 }
 
-// below is the area below values that last, as a background. Changes that no reader
+// below returns the area below values that last, as a background. Changes that no reader
 // would see are left out.
 func below(points plotter.XYs) area {
 	_, _, _, most := plotter.XYRange(points)

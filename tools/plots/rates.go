@@ -43,7 +43,7 @@ func rates() figure {
 	return f
 }
 
-// starts is how many items start in each tick.
+// starts returns how many items start in each tick.
 func starts(g gate) []int {
 	arriving := map[time.Duration]int{900 * time.Millisecond: 2000, 3600 * time.Millisecond: 1500}
 	out := make([]int, rateSpan/tick)
@@ -62,7 +62,7 @@ func starts(g gate) []int {
 	return out
 }
 
-// exactWindow is the limiter of weir.
+// exactWindow returns the limiter of weir.
 func exactWindow() gate {
 	lim := limit.New(allowed)
 	return gate{func(now time.Duration) { lim.Busy(int64(now)) }, func(now time.Duration) bool {
@@ -87,7 +87,7 @@ func fixedWindow() gate {
 	}}
 }
 
-// sliding is how many items started in the second that ends with each tick.
+// sliding returns how many items started in the second that ends with each tick.
 func sliding(starts []int) []int {
 	out, within := make([]int, len(starts)), 0
 	for i, n := range starts {
@@ -114,7 +114,7 @@ func total(starts []int) (sum int) {
 	return sum
 }
 
-// windows are the two panels of a column: what starts, and what any second holds.
+// windows returns the two panels of a column: what starts, and what any second holds.
 func windows(title string, starts []int, h hue) []panel {
 	const step = 20 // ticks to a point
 	within := sliding(starts)

@@ -6,7 +6,7 @@ import (
 	"github.com/weirhq/weir/internal/lab/experiment"
 )
 
-// small is how bulk actions fare beside floods, by their size and by the way to share.
+// small returns how bulk actions fare beside floods, by their size and by the way to share.
 func small() figure {
 	curves := experiment.SmallSeries()
 	ours, fair, inOrder := curves[0].Points, curves[1].Points, curves[2].Points

@@ -48,7 +48,7 @@ func (h hue) color() color.Color {
 	}[h]
 }
 
-// textOf is a style of letters, hung at the left of its upper edge.
+// textOf returns a style of letters, hung at the left of its upper edge.
 func textOf(size vg.Length, bold bool, h hue) draw.TextStyle {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	if bold {

@@ -40,20 +40,13 @@ Exit codes: 0 all items are valid · 5 some are not; the output says why`,
 
 // previewView shows items. To people, faults are said below the table, where there is room for them.
 func previewView(l *link.Link) command.View[api.PreviewItem] {
-	type i = api.PreviewItem
-	v := command.View[i]{
-		Plural: "items",
-		ID:     func(x *i) string { return x.ID },
-		Columns: []command.Column[i]{
-			command.Col("id", func(x *i) any { return x.ID }),
-			command.Col("data", func(x *i) any { return x.Data }),
-			command.Col("input", func(x *i) any { return x.Input }),
-		},
-	}
+	columns := "id, data, input"
 	if l.Out == command.CSV {
-		v.Columns = append(v.Columns, command.Col("faults", func(x *i) any { return faultsText(x.Faults) }))
+		columns += ", faults"
 	}
-	return v
+	return command.NewView("items", "id", columns, "", command.Texts[api.PreviewItem]{
+		"faults": func(x *api.PreviewItem) any { return faultsText(x.Faults) },
+	})
 }
 
 func faultsText(all []api.Fault) string {
@@ -146,7 +139,7 @@ start by itself. Times in the past, such as an old deadline, are left out.`,
 					scr := l.Env.Screen()
 					scr.Print(fmt.Sprintf("  %s      %s submit FILE --resume %s%s", scr.Paint.Dim("next"), l.Env.Program, b.ID, l.Flag))
 				}
-				return command.One(l.Printer, watch.BulkView(), b)
+				return command.One(l.Printer, watch.BulkView, b)
 			})
 		},
 	}

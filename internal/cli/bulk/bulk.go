@@ -2,7 +2,9 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -37,16 +39,27 @@ func undoCommand() command.Command {
 
 // Commands returns the commands that show and change bulk actions.
 func Commands() []command.Command {
+	var start api.Start
 	return []command.Command{
-		verbCommand("pause", "pause a bulk action; running tasks finish", "wait until no task of it is in flight", false,
-			reasoned((*client.Client).Pause), atRest),
-		verbCommand("resume", "resume a paused or stopped bulk action", watch.WaitForEnd, false,
-			reasoned((*client.Client).Resume), watch.ToEnd),
-		verbCommand("approve", "approve the canary and run the remaining items", watch.WaitForEnd, false,
-			reasoned((*client.Client).Approve), watch.ToEnd),
-		listCommand(), getCommand(), watchCommand(), startCommand(), cancelCommand(), previewCommand(), forecastCommand(),
-		trialCommand(), undoCommand(), cloneCommand(), reportCommand(),
-		itemsCommand(), itemCommand(), errorsCommand(), dlqCommand(),
+		verb{name: "pause", short: "pause a bulk action; running tasks finish", wait: "wait until no task of it is in flight",
+			anywhere: true, do: reasoned((*client.Client).Pause), until: atRest}.command(),
+		verb{name: "resume", short: "resume a paused or stopped bulk action", do: reasoned((*client.Client).Resume)}.command(),
+		verb{name: "approve", short: "approve the canary and run the remaining items",
+			do: reasoned((*client.Client).Approve)}.command(),
+		verb{name: "cancel", short: "cancel a bulk action; running tasks finish", anywhere: true,
+			wait: "wait until it has ended and no task is in flight", danger: "cancelling", do: reasoned((*client.Client).Cancel),
+			until: atRest}.command(),
+		verb{name: "start", short: "start a bulk action, now or later",
+			flags: func(fs *pflag.FlagSet) {
+				fs.StringVar(&start.StartAt, "start-at", "", "start `TIME`, as in 2030-01-31T18:00:00Z (default now)")
+				fs.StringVar(&start.Zone, "zone", "", "IANA `ZONE` of --start-at, as in Europe/Berlin")
+			},
+			do: func(ctx context.Context, l *link.Link, id, reason string) (api.BulkAction, error) {
+				start.Reason = reason
+				return l.Start(ctx, id, start)
+			}}.command(),
+		listCommand(), getCommand(), watchCommand(), previewCommand(), forecastCommand(), trialCommand(), undoCommand(),
+		cloneCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(), dlqCommand(),
 	}
 }
 
@@ -61,7 +74,7 @@ type listOptions struct {
 
 func (o *listOptions) bind(fs *pflag.FlagSet) {
 	command.Grouped(fs, "Which", func(fs *pflag.FlagSet) {
-		fs.StringVar(&o.state, "state", "", "only bulk actions in this `STATE`, as in running")
+		fs.StringVar(&o.state, "state", "", "only bulk actions in this `STATE`, as in running, or interrupted in a data directory")
 		fs.StringVar(&o.filter.Tenant, "tenant", "", "only bulk actions of this `TENANT`")
 		fs.StringVar(&o.filter.Name, "name", "", "only bulk actions with this `TEXT` in their name")
 		fs.StringVar(&o.filter.Label, "label", "", "only bulk actions with this label: `KEY=VALUE`, or KEY for any value")
@@ -74,13 +87,23 @@ func (o *listOptions) bind(fs *pflag.FlagSet) {
 
 func (o *listOptions) run(ctx context.Context, l *link.Link) error {
 	o.filter.State = api.State(o.state)
-	return command.List(l.Printer, watch.BulkViewAt(l), l.List(ctx, o.filter), *o.limit)
+	if o.state != watch.Interrupted || l.Local == nil {
+		return command.List(l.Printer, watch.BulkViewAt(l), l.List(ctx, o.filter), *o.limit)
+	}
+	o.filter.State = ""
+	return command.List(l.Printer, watch.BulkViewAt(l), func(yield func(api.BulkAction, error) bool) {
+		for b, err := range l.List(ctx, o.filter) {
+			if (err != nil || watch.IsInterrupted(&b)) && !yield(b, err) {
+				return
+			}
+		}
+	}, *o.limit)
 }
 
 func listCommand() command.Command {
 	return command.Command{
 		Use: "list", Short: "list bulk actions, the newest first",
-		Long: "Lists the bulk actions of a server, or the runs in a data directory, the newest first. " + link.Elsewhere,
+		Long: "Lists the bulk actions of a server, or the runs in a data directory, the newest first." + link.Elsewhere,
 		Example: `  weir list                                                  the runs in .weir
   weir list --server https://weir.example.com --state running`,
 		Args: command.Args(0, 0, ""),
@@ -120,9 +143,9 @@ func getCommand() command.Command {
 
 // verbOptions holds the flags of the commands that change a bulk action.
 type verbOptions struct {
-	reason    string
-	wait, yes bool
-	timeout   config.Span
+	reason  string
+	wait    bool
+	timeout config.Span
 }
 
 func (o *verbOptions) bind(fs *pflag.FlagSet, wait string) {
@@ -131,67 +154,63 @@ func (o *verbOptions) bind(fs *pflag.FlagSet, wait string) {
 	fs.Var(&o.timeout, "timeout", "stop waiting after this time, as in 30m")
 }
 
-// verb changes a bulk action and returns it.
-type verb func(context.Context, *link.Link, string, *verbOptions) (api.BulkAction, error)
-
-// verbCommand is a command that does one thing to a bulk action, and may wait for what comes of it.
-func verbCommand(name, short, wait string, danger bool,
-	do verb, until func(context.Context, *link.Link, string) error) command.Command {
-	return command.Command{
-		Use: name + " ID", Short: short, Args: command.BulkID,
-		Bind: func(fs *pflag.FlagSet) command.Runner {
-			o := &verbOptions{}
-			o.bind(fs, wait)
-			if danger {
-				fs.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
-			}
-			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
-				b, err := do(ctx, l, args[0], o)
-				if err != nil {
-					return err
-				}
-				if !o.wait {
-					return command.One(l.Printer, watch.BulkView(), b)
-				}
-				ctx, cancel := command.Within(ctx, time.Duration(o.timeout))
-				defer cancel()
-				return command.TooLong(ctx, until(ctx, l, b.ID))
-			})
-		},
-	}
+// verb is a command that does one thing to a bulk action, and may wait for what comes of it.
+type verb struct {
+	name, short string
+	anywhere    bool   // it also works on an interrupted run in a data directory
+	danger      string // what it asks confirmation for; empty: it does not ask
+	wait        string // the help of --wait. Default: until it ends
+	flags       func(*pflag.FlagSet)
+	do          func(ctx context.Context, l *link.Link, id, reason string) (api.BulkAction, error)
+	until       func(context.Context, *link.Link, string) error // what --wait waits for. Default: its end
 }
 
-func startCommand() command.Command {
-	var at, zone string
-	c := verbCommand("start", "start a bulk action, now or later", watch.WaitForEnd, false,
-		func(ctx context.Context, l *link.Link, id string, o *verbOptions) (api.BulkAction, error) {
-			return l.Start(ctx, id, api.Start{StartAt: at, Zone: zone, Reason: o.reason})
-		}, watch.ToEnd)
-	bind := c.Bind
+func (v verb) command() command.Command {
+	c := command.Command{Use: v.name + " ID", Short: v.short, Args: command.BulkID}
+	runner := link.Online
+	if v.anywhere {
+		c.Long, runner = strings.ToUpper(v.short[:1])+v.short[1:]+"."+link.Elsewhere, link.Anywhere
+	}
 	c.Bind = func(fs *pflag.FlagSet) command.Runner {
-		fs.StringVar(&at, "start-at", "", "start `TIME`, as in 2030-01-31T18:00:00Z (default now)")
-		fs.StringVar(&zone, "zone", "", "IANA `ZONE` of --start-at, as in Europe/Berlin")
-		return bind(fs)
+		if v.flags != nil {
+			v.flags(fs)
+		}
+		o, yes := &verbOptions{}, new(bool)
+		o.bind(fs, cmp.Or(v.wait, watch.WaitForEnd))
+		if v.danger != "" {
+			yes = command.YesFlag(fs)
+		}
+		return runner(fs, func(ctx context.Context, l *link.Link, args []string) error {
+			if v.danger != "" {
+				if err := l.Env.Confirm(ctx, *yes, "%s %s", v.danger, args[0]); err != nil {
+					return err
+				}
+			}
+			b, err := v.do(ctx, l, args[0], o.reason)
+			if err != nil {
+				return err
+			}
+			if !o.wait && l.Local == nil { // the node of this process ends with the command: it has to apply the change first
+				return command.One(l.Printer, watch.BulkView, b)
+			}
+			ctx, cancel := command.Within(ctx, time.Duration(o.timeout))
+			defer cancel()
+			until := v.until
+			if until == nil {
+				until = watch.ToEnd
+			}
+			return command.TooLong(ctx, until(ctx, l, b.ID))
+		})
 	}
 	return c
 }
 
 // reasoned makes a verb of a method of the client that takes nothing but a reason.
-func reasoned(do func(*client.Client, context.Context, string, string) (api.BulkAction, error)) verb {
-	return func(ctx context.Context, l *link.Link, id string, o *verbOptions) (api.BulkAction, error) {
-		return do(l.Client, ctx, id, o.reason)
+func reasoned(do func(*client.Client, context.Context, string, string) (api.BulkAction, error)) func(context.Context, *link.Link,
+	string, string) (api.BulkAction, error) {
+	return func(ctx context.Context, l *link.Link, id, reason string) (api.BulkAction, error) {
+		return do(l.Client, ctx, id, reason)
 	}
-}
-
-func cancelCommand() command.Command {
-	return verbCommand("cancel", "cancel a bulk action; running tasks finish",
-		"wait until it has ended and no task is in flight", true,
-		func(ctx context.Context, l *link.Link, id string, o *verbOptions) (api.BulkAction, error) {
-			if err := l.Env.Confirm(ctx, o.yes, "cancelling %s", id); err != nil {
-				return api.BulkAction{}, err
-			}
-			return l.Cancel(ctx, id, o.reason)
-		}, atRest)
 }
 
 // atRest waits until no task of a bulk action is in flight.
@@ -208,7 +227,7 @@ func atRest(ctx context.Context, l *link.Link, id string) error {
 	if err != nil {
 		return err
 	}
-	return command.One(l.Printer, watch.BulkView(), b)
+	return command.One(l.Printer, watch.BulkViewAt(l), b)
 }
 
 func watchCommand() command.Command {

@@ -2,7 +2,6 @@ package bulk
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
@@ -68,16 +67,7 @@ func dlqCommand() command.Command {
 func bindDLQGroups(fs *pflag.FlagSet) command.Runner {
 	f := &dlqFilter{}
 	f.bind(fs, false)
-	type g = api.DLQGroup
-	v := command.View[g]{Plural: "error groups", ID: func(x *g) string { return x.Code }, Columns: []command.Column[g]{
-		command.Col("count", func(x *g) any { return x.Count }),
-		command.Col("action", func(x *g) any { return x.Action }),
-		command.Col("step", func(x *g) any { return x.Step }),
-		command.Col("code", func(x *g) any { return x.Code }),
-		command.Col("message", func(x *g) any { return x.Message }),
-		command.Col("bulk actions", func(x *g) any { return x.BulkActions }),
-		command.Col("tenant", func(x *g) any { return x.Tenant }),
-	}}
+	v := command.NewView[api.DLQGroup]("error groups", "code", "count, action, step, code, message, bulk actions, tenant", "", nil)
 	return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
 		want, err := f.filter()
 		if err != nil {
@@ -100,7 +90,7 @@ func bindDLQList(fs *pflag.FlagSet) command.Runner {
 		if err != nil {
 			return err
 		}
-		return command.List(l.Printer, watch.ItemView(), l.DLQ(ctx, want), *limit)
+		return command.List(l.Printer, watch.ItemView, l.DLQ(ctx, want), *limit)
 	})
 }
 
@@ -152,10 +142,7 @@ func bindDLQDiscard(fs *pflag.FlagSet) command.Runner {
 			return err
 		}
 		if l.Out != command.Table {
-			return command.One(l.Printer, command.View[api.Discarded]{ID: func(x *api.Discarded) string { return fmt.Sprint(x.Items) },
-				Columns: []command.Column[api.Discarded]{
-					command.Col("items", func(x *api.Discarded) any { return x.Items }),
-				}}, out)
+			return command.One(l.Printer, command.NewView[api.Discarded]("", "items", "items", "", nil), out)
 		}
 		l.Say("%s discarded", term.Plural(out.Items, "item", "items"))
 		return nil

@@ -64,16 +64,9 @@ func showForecast(l *link.Link, f *api.Forecast) error {
 			fmt.Fprintf(l.Env.Stdout, "  %s   %s\n", p.Dim("assumed"), a)
 		}
 	}
-	type s = api.ForecastStep
-	v := command.View[s]{ID: func(x *s) string { return x.Step }, Columns: []command.Column[s]{
-		command.Col("step", func(x *s) any { return x.Step }),
-		command.Col("action", func(x *s) any { return x.Action }),
-		command.Col("items", func(x *s) any { return x.Items }),
-		command.Col("calls", func(x *s) any { return x.Calls }),
-		command.Col("takes", func(x *s) any { return x.Takes }),
-	}}
 	if l.Out == command.JSON || l.Out == command.NDJSON {
 		return command.One(l.Printer, command.View[api.Forecast]{}, *f)
 	}
-	return command.List(l.Printer, v, command.Seq(f.Steps), 0)
+	return command.List(l.Printer, command.NewView[api.ForecastStep]("", "step", "step, action, items, calls, takes", "", nil),
+		command.Seq(f.Steps), 0)
 }

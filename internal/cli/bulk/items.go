@@ -24,7 +24,7 @@ func itemsCommand() command.Command {
 			fs.StringVar(&f.Code, "code", "", "only items with this error `CODE`")
 			limit := command.LimitFlag(fs, 100)
 			return link.Anywhere(fs, func(ctx context.Context, l *link.Link, args []string) error {
-				return command.List(l.Printer, watch.ItemView(), l.Items(ctx, args[0], f), *limit)
+				return command.List(l.Printer, watch.ItemView, l.Items(ctx, args[0], f), *limit)
 			})
 		},
 	}
@@ -65,7 +65,7 @@ func timeline(l *link.Link, f *api.Found) error {
 	case l.Out == command.JSON:
 		return command.PrintJSON(l.Env, f)
 	case l.Out != command.Table:
-		return command.List(l.Printer, watch.ItemView(), command.Seq(f.History), 0)
+		return command.List(l.Printer, watch.ItemView, command.Seq(f.History), 0)
 	case len(f.History) == 0:
 		return command.Fail(command.ExitOther, fmt.Sprintf("no bulk action has an item %q", f.ID),
 			"check the id; items of deleted bulk actions are not found")
@@ -104,23 +104,10 @@ func errorsCommand() command.Command {
 				if err != nil {
 					return err
 				}
-				return command.List(l.Printer, groupView(), command.Seq(groups), 0)
+				return command.List(l.Printer, groupView, command.Seq(groups), 0)
 			})
 		},
 	}
 }
 
-func groupView() command.View[api.ErrorGroup] {
-	type g = api.ErrorGroup
-	return command.View[g]{
-		Plural: "error groups",
-		ID:     func(x *g) string { return x.Code },
-		Columns: []command.Column[g]{
-			command.Col("count", func(x *g) any { return x.Count }),
-			command.Col("step", func(x *g) any { return x.Step }),
-			command.Col("code", func(x *g) any { return x.Code }),
-			command.Col("message", func(x *g) any { return x.Message }),
-			command.Col("sample", func(x *g) any { return x.Sample }),
-		},
-	}
-}
+var groupView = command.NewView[api.ErrorGroup]("error groups", "code", "count, step, code, message, sample", "", nil)

@@ -13,7 +13,7 @@ import (
 func reportCommand() command.Command {
 	return command.Command{
 		Use: "report ID", Short: "write the report of a bulk action",
-		Long: "Writes a summary and, in a folder, one row per item. " + link.Elsewhere, Args: command.BulkID,
+		Long: "Writes a summary and, in a folder, one row per item." + link.Elsewhere, Args: command.BulkID,
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			var to local.Results
 			fs.StringVarP(&to.Report, "dir", "d", "", "`DIR` for the report (default: print report.json to stdout)")

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Command is one command as a value. bind adds its flags and returns what runs it.
+// Command is one command as a value. Bind adds its flags and returns what runs it.
 type Command struct {
 	Use, Short, Long, Example string
 	Args                      cobra.PositionalArgs

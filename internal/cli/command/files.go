@@ -4,24 +4,17 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
+
+	"github.com/weirhq/weir/internal/cli/config"
 )
 
-// ReadSecret reads a key that signs calls. It refuses a file that every user can read.
-func ReadSecret(path string) (string, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return "", BadUsage("write the secret into it, as whsec_ and base64", "secret file %s: %v", path, err)
+// ReadSecret reads a secret from a file; what names it in an error. It refuses a file that every user can read.
+func ReadSecret(what, path string) (string, error) {
+	s, err := config.ReadSecret(path)
+	if e, ok := errors.AsType[*config.Error](err); ok {
+		return "", BadUsage(e.Fix, "%s %s", what, e.What())
 	}
-	if runtime.GOOS != "windows" && st.Mode().Perm()&0o004 != 0 {
-		return "", BadUsage("chmod 600 "+path, "secret file %s is readable by every user (%v)", path, st.Mode().Perm())
-	}
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return "", BadUsage("", "secret file %s: %v", path, err)
-	}
-	return strings.TrimSpace(string(raw)), nil
+	return s.Reveal(), err
 }
 
 // Probe says whether a folder is there, or can be made, and can be written into.

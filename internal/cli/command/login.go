@@ -37,23 +37,7 @@ func ApiKey(env *Env) (string, error) {
 	if path == "" {
 		return strings.TrimSpace(env.Getenv(keyVariable)), nil
 	}
-	st, err := os.Stat(env.Path(path))
-	if err != nil {
-		return "", BadUsage("write the key into it", "%s: %v", KeyFileVariable, err)
-	}
-	if runtime.GOOS != "windows" && st.Mode().Perm()&0o004 != 0 {
-		return "", BadUsage("chmod 600 "+term.Quote(path), "%s: %s is readable by every user (%v)", KeyFileVariable, path,
-			st.Mode().Perm())
-	}
-	raw, err := os.ReadFile(env.Path(path))
-	if err != nil {
-		return "", BadUsage("", "%s: %v", KeyFileVariable, err)
-	}
-	key := strings.TrimSpace(string(raw))
-	if key == "" {
-		return "", BadUsage("write the key into it", "%s: %s is empty", KeyFileVariable, path)
-	}
-	return key, nil
+	return ReadSecret(KeyFileVariable+":", env.Path(path))
 }
 
 // Logins holds what weir login saves: keys by server, for this user only.

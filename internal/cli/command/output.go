@@ -16,25 +16,6 @@ import (
 	"github.com/weirhq/weir/internal/cli/term"
 )
 
-// Column is one property of what is listed.
-type Column[T any] struct {
-	Head  string
-	Value func(*T) any
-}
-
-// Col makes a column.
-func Col[T any](head string, value func(*T) any) Column[T] {
-	return Column[T]{Head: head, Value: value}
-}
-
-// View says how objects of a kind are shown: the id, the columns of a list, and the extra rows of a single object.
-type View[T any] struct {
-	Plural  string // what they are called; empty: results
-	ID      func(*T) string
-	Columns []Column[T]
-	More    []Column[T]
-}
-
 // Seq yields what is in a slice, as lists are yielded.
 func Seq[T any](all []T) func(func(T, error) bool) {
 	return func(yield func(T, error) bool) {
@@ -271,12 +252,4 @@ func Indented(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return b.String()
-}
-
-// None returns nothing for a count of 0.
-func None(n int64) any {
-	if n == 0 {
-		return ""
-	}
-	return n
 }

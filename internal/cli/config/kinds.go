@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"strconv"
@@ -42,7 +41,7 @@ func (a *Address) Local() bool {
 }
 
 // Role is the role of a server.
-type Role string
+type Role = Word[role]
 
 // The roles.
 const (
@@ -51,19 +50,8 @@ const (
 	RoleWorker Role = "worker"
 )
 
-// Set reads it.
-func (r *Role) Set(s string) error {
-	return pick(r, s, RoleAll, RoleAPI, RoleWorker)
-}
-
-// String writes it.
-func (r *Role) String() string { return string(*r) }
-
-// Type is the word in help.
-func (*Role) Type() string { return "ROLE" }
-
 // Durability names the failures that an accepted item survives.
-type Durability string
+type Durability = Word[durability]
 
 // The durabilities.
 const (
@@ -72,19 +60,8 @@ const (
 	DurableReplicated Durability = "replicated"
 )
 
-// Set reads it.
-func (d *Durability) Set(s string) error {
-	return pick(d, s, DurableDisk, DurableMemory, DurableReplicated)
-}
-
-// String writes it.
-func (d *Durability) String() string { return string(*d) }
-
-// Type is the word in help.
-func (*Durability) Type() string { return "MODE" }
-
 // LogFormat is the format of the log.
-type LogFormat string
+type LogFormat = Word[logFormat]
 
 // The formats.
 const (
@@ -93,36 +70,8 @@ const (
 	LogText LogFormat = "text"
 )
 
-// Set reads it.
-func (f *LogFormat) Set(s string) error {
-	return pick(f, s, LogAuto, LogJSON, LogText)
-}
-
-// String writes it.
-func (f *LogFormat) String() string { return string(*f) }
-
-// Type is the word in help.
-func (*LogFormat) Type() string { return "FORMAT" }
-
 // LogLevel is the least that is logged.
-type LogLevel string
-
-// Set reads it.
-func (l *LogLevel) Set(s string) error {
-	return pick(l, s, "debug", "info", "warn", "error")
-}
-
-// String writes it.
-func (l *LogLevel) String() string { return string(*l) }
-
-// Type is the word in help.
-func (*LogLevel) Type() string { return "LEVEL" }
-
-// Level is the same for the log.
-func (l *LogLevel) Level() (level slog.Level) {
-	_ = level.UnmarshalText([]byte(*l)) // Set has looked
-	return level
-}
+type LogLevel = Word[logLevel]
 
 // Size is a number of bytes with its unit. 0: not set.
 type Size int64

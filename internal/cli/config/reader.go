@@ -29,14 +29,25 @@ type reader struct {
 	anchors map[string]ast.Node
 }
 
+// Decode reads a YAML document into v, which points to a struct, and tells all that is wrong with it, with the lines.
+func Decode(name string, raw []byte, v any) error {
+	r := &reader{name: name}
+	r.parse(raw, v)
+	return r.err()
+}
+
 // read reads the file into v, which points to a struct.
 func (r *reader) read(v any) {
-	r.lines, r.anchors = map[string]int{}, map[string]ast.Node{}
 	raw, err := os.ReadFile(r.path)
 	if err != nil {
 		r.add(&Error{File: r.name, Problem: "cannot be read", Fix: "check the path and its permissions", Err: cause(err)})
 		return
 	}
+	r.parse(raw, v)
+}
+
+func (r *reader) parse(raw []byte, v any) {
+	r.lines, r.anchors = map[string]int{}, map[string]ast.Node{}
 	if i := bytes.IndexByte(raw, '\t'); i >= 0 && len(bytes.TrimLeft(raw[bytes.LastIndexByte(raw[:i], '\n')+1:i], " \t")) == 0 {
 		r.add(&Error{File: r.name, Line: 1 + bytes.Count(raw[:i], []byte("\n")), Problem: "is indented with a tab",
 			Fix: "YAML wants spaces"})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -17,41 +18,53 @@ type Redis struct {
 	TLS       bool
 }
 
-const redisFix = "write it as in redis://host:6379, redis://user@host:6379 or redis://sentinel:26379?primary=NAME; rediss:// is TLS"
+// RedisFix says how the URL of a Redis is written.
+const RedisFix = "write it as in redis://host:6379, redis://user@host:6379 or redis://sentinel:26379?primary=NAME; rediss:// is TLS"
 
 // RedisServers reads the URLs of Redis.
 func (s *Server) RedisServers() Redis {
 	return s.checkRedis(func(string, string, string) {}) // Load has told
 }
 
-// checkRedis reads the URLs of Redis and tells what is wrong with them. No text
-// of a URL is repeated: it may hold a password.
+// checkRedis reads the URLs of Redis and tells what is wrong with them.
 func (s *Server) checkRedis(fault faultAt) Redis {
 	out := Redis{Password: s.RedisPassword}
 	for i, raw := range s.Redis {
 		key := fmt.Sprintf("redis[%d]", i)
-		u, err := url.Parse(raw)
-		if problem := redisProblem(u, err); problem != "" {
-			fault(key, problem, redisFix)
+		one, problem := ParseRedis(raw)
+		if problem != "" {
+			fault(key, problem, RedisFix)
 			continue
 		}
-		port := u.Port()
-		if port == "" {
-			port = "6379"
-		}
-		one := Redis{Primary: u.Query().Get("primary"), Username: u.User.Username(), TLS: u.Scheme == "rediss", Password: s.RedisPassword}
-		if word, ok := u.User.Password(); ok && s.RedisPassword.IsZero() {
-			one.Password = vault.NewSecret(word)
+		if !s.RedisPassword.IsZero() {
+			one.Password = s.RedisPassword
 		}
 		if i > 0 && (one.Primary != out.Primary || one.Username != out.Username || one.TLS != out.TLS ||
 			!one.Password.Equal(out.Password)) {
 			fault(key, "differs from the first in more than its address", "give all the same scheme, user, password and primary")
 			continue
 		}
-		one.Addresses = append(out.Addresses, net.JoinHostPort(u.Hostname(), port))
+		one.Addresses = append(out.Addresses, one.Addresses...)
 		out = one
 	}
 	return out
+}
+
+// ParseRedis reads redis://[user[:password]@]host[:port][?primary=NAME]. A problem does not repeat the URL, which may hold
+// a password.
+func ParseRedis(raw string) (r Redis, problem string) {
+	u, err := url.Parse(raw)
+	if problem = redisProblem(u, err); problem != "" {
+		return r, problem
+	}
+	r = Redis{
+		Addresses: []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))}, Primary: u.Query().Get("primary"),
+		Username: u.User.Username(), TLS: u.Scheme == "rediss",
+	}
+	if word, ok := u.User.Password(); ok {
+		r.Password = vault.NewSecret(word)
+	}
+	return r, ""
 }
 
 func redisProblem(u *url.URL, err error) string {

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,24 +10,8 @@ import (
 	"github.com/weirhq/weir"
 )
 
-// pick sets one of a few words, and leaves what was there if it is another one.
-func pick[T ~string](into *T, s string, words ...T) error {
-	if !slices.Contains(words, T(s)) {
-		return fmt.Errorf("%q is not one of %s", s, strings.Join(asStrings(words), ", "))
-	}
-	*into = T(s)
-	return nil
-}
-
-func asStrings[T ~string](words []T) (all []string) {
-	for _, w := range words {
-		all = append(all, string(w))
-	}
-	return all
-}
-
 // DuplicateRule says what happens to a row whose id came before. Empty: keep-first.
-type DuplicateRule string
+type DuplicateRule = Word[duplicateRule]
 
 // The rules for duplicates.
 const (
@@ -37,64 +20,17 @@ const (
 	KeepAll          DuplicateRule = "keep-all"
 )
 
-// Set reads it.
-func (d *DuplicateRule) Set(s string) error {
-	return pick(d, strings.ReplaceAll(s, "_", "-"), KeepFirst, RefuseDuplicates, KeepAll)
-}
-
-// String writes it.
-func (d *DuplicateRule) String() string { return string(*d) }
-
-// Type is the word in help.
-func (*DuplicateRule) Type() string { return "RULE" }
-
 // Pacing says whether the calls of a rate are an even stream or few. Empty: smooth.
-type Pacing weir.Pacing
-
-// Set reads it.
-func (p *Pacing) Set(s string) error {
-	return pick(p, s, Pacing(weir.PacingSmooth), Pacing(weir.PacingFull))
-}
-
-// String writes it.
-func (p *Pacing) String() string { return string(*p) }
-
-// Type is the word in help.
-func (*Pacing) Type() string { return "smooth|full" }
+type Pacing = Word[pacing]
 
 // InvalidRule says what happens to the input when a row is invalid. Empty: refuse.
-type InvalidRule string
+type InvalidRule = Word[invalidRule]
 
-// The rules for invalid rows.
-const (
-	RefuseInvalid InvalidRule = "refuse"
-	SkipInvalid   InvalidRule = "skip"
-)
-
-// Set reads it.
-func (i *InvalidRule) Set(s string) error {
-	return pick(i, s, RefuseInvalid, SkipInvalid)
-}
-
-// String writes it.
-func (i *InvalidRule) String() string { return string(*i) }
-
-// Type is the word in help.
-func (*InvalidRule) Type() string { return "RULE" }
+// SkipInvalid leaves invalid rows out.
+const SkipInvalid InvalidRule = "skip"
 
 // ReportFormat is the format of the rows of a report. Empty: csv.
-type ReportFormat string
-
-// Set reads it.
-func (f *ReportFormat) Set(s string) error {
-	return pick(f, s, "csv", "ndjson")
-}
-
-// String writes it.
-func (f *ReportFormat) String() string { return string(*f) }
-
-// Type is the word in help.
-func (*ReportFormat) Type() string { return "FORMAT" }
+type ReportFormat = Word[reportFormat]
 
 // Tier is the urgency of the work.
 type Tier weir.Tier

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -23,15 +24,27 @@ func textOf(v reflect.Value) text {
 	switch p := v.Addr().Interface().(type) {
 	case *string:
 		return (*plainText)(p)
-	case *int:
-		return (*numberText)(p)
 	case *bool:
 		return (*boolText)(p)
 	case *[]string:
 		return (*listText)(p)
+	case encoding.TextUnmarshaler:
+		return foreignText{p}
 	}
-	return nil
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Uint64, reflect.Float64:
+		return numberText{v}
+	default:
+		return nil
+	}
 }
+
+// foreignText is a value of another package that reads itself.
+type foreignText struct{ encoding.TextUnmarshaler }
+
+func (f foreignText) Set(s string) error { return f.UnmarshalText([]byte(s)) }
+func (f foreignText) String() string     { return fmt.Sprint(f.TextUnmarshaler) }
+func (foreignText) Type() string         { return "TEXT" }
 
 type plainText string
 
@@ -39,18 +52,37 @@ func (p *plainText) Set(s string) error { *p = plainText(s); return nil }
 func (p *plainText) String() string     { return string(*p) }
 func (*plainText) Type() string         { return "TEXT" }
 
-type numberText int
+type numberText struct{ v reflect.Value }
 
-func (n *numberText) Set(s string) error {
-	v, err := strconv.Atoi(s)
-	if err != nil {
-		return fmt.Errorf("%q is not a whole number", s)
+func (n numberText) Set(s string) error {
+	s = strings.ReplaceAll(s, "_", "") // 1_000_000 is a number of YAML
+	if n.v.Kind() == reflect.Float64 {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", s)
+		}
+		n.v.SetFloat(f)
+		return nil
 	}
-	*n = numberText(v)
+	i, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil || !n.v.CanInt() && i < 0 || n.v.CanInt() && n.v.OverflowInt(i):
+		return fmt.Errorf("%q is not a whole number", s)
+	case n.v.CanInt():
+		n.v.SetInt(i)
+	default:
+		n.v.SetUint(uint64(i))
+	}
 	return nil
 }
-func (n *numberText) String() string { return orEmpty(int(*n)) }
-func (*numberText) Type() string     { return "N" }
+
+func (n numberText) String() string {
+	if n.v.IsZero() {
+		return ""
+	}
+	return fmt.Sprint(n.v)
+}
+func (numberText) Type() string { return "N" }
 
 type boolText bool
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/assembly"
@@ -88,7 +87,7 @@ func runDev(ctx context.Context, env *command.Env, part int, listen string, once
 		all += int64(t.items)
 		w.Tracks = append(w.Tracks,
 			&watch.Track{Label: t.name, Steps: steps, Open: t.submit(d.node.Service()),
-				Now: weir.Progress{Counts: weir.Counts{Total: int64(t.items)}}})
+				Now: api.Progress{Counts: api.Counts{Total: int64(t.items)}}})
 	}
 	scr.Print(fmt.Sprintf("  %s    %s   %s", scr.Paint.Dim("server"), d.url, scr.Paint.Dim("API at /v1, described at /docs")),
 		fmt.Sprintf("  %s     generated · %s items of three tenants: flood now, acme and beta a moment later",
@@ -237,9 +236,9 @@ func devSummary(program string, p term.Paint, tracks []*watch.Track, took time.D
 	for _, t := range tracks {
 		line := fmt.Sprintf("    %s   %s items   done in %s", p.Bold(term.Pad(t.Label, 5)),
 			term.PadLeft(term.Number(t.Now.Counts.Total), 6),
-			term.PadLeft(term.Span(t.Took()), 6))
+			term.PadLeft(term.Span(t.Finished.Sub(t.Started)), 6))
 		if t != tracks[0] {
-			line += p.Dim(fmt.Sprintf("   behind the flood in one queue: about %s", term.Span(tracks[0].Now.Finished.Sub(t.Now.Started))))
+			line += p.Dim(fmt.Sprintf("   behind the flood in one queue: about %s", term.Span(tracks[0].Finished.Sub(t.Started))))
 		}
 		lines = append(lines, line)
 	}

@@ -53,7 +53,7 @@ type health struct {
 	at     time.Time
 }
 
-// look asks how the server is; an answer that it is not well is one, too.
+// askHealth asks how the server is. A response that it is not well is a result, too.
 func askHealth(ctx context.Context, l *link.Link, path string) (h health, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, l.Server()+path, nil)
 	if err != nil {

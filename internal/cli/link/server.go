@@ -27,8 +27,8 @@ func (r *Server) Bind(fs *pflag.FlagSet) {
 const programName = "weir"
 
 // Elsewhere says when a command that works on a data directory uses a server instead.
-const Elsewhere = "The command uses a\nserver if --server, $" + command.ServerVariable +
-	" or weir login names one. Otherwise, and with --data DIR, it uses the data directory of weir run."
+const Elsewhere = "\nThe command uses a server if --server, $" + command.ServerVariable +
+	" or weir login names one. Otherwise, and with --data DIR, it\nuses the data directory of weir run."
 
 // Meant reports whether the command uses a server instead of a data directory.
 func (r *Server) Meant(env *command.Env, fs *pflag.FlagSet) bool {

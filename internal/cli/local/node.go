@@ -52,7 +52,7 @@ type Node struct {
 	Run    string // the run whose items may be called; empty: none
 }
 
-// Options configures [openLocal].
+// Options configures [Open].
 type Options struct {
 	Create bool        // the directory may be new
 	Steps  []weir.Step // the actions. Default: those of the program
@@ -60,7 +60,7 @@ type Options struct {
 	Log    *slog.Logger // default: none
 }
 
-// Open opens the node of a data directory. Until [local.start], or a request that changes something, nothing runs.
+// Open opens the node of a data directory. Until [Node.Start], or a request that changes something, nothing runs.
 func Open(ctx context.Context, env *command.Env, data string, o Options) (*Node, error) {
 	dir := env.Path(data)
 	if _, err := os.Stat(dir); !o.Create && errors.Is(err, os.ErrNotExist) {

@@ -16,39 +16,23 @@ import (
 	"github.com/weirhq/weir/internal/cli/link"
 )
 
-func keyKind() kind[api.Key] {
-	type k = api.Key
-	view := command.View[k]{
-		Plural: "keys",
-		ID:     func(x *k) string { return x.ID },
-		Columns: []command.Column[k]{
-			command.Col("id", func(x *k) any { return x.ID }),
-			command.Col("name", func(x *k) any { return x.Name }),
-			command.Col("scopes", func(x *k) any { return x.Scopes }),
-			command.Col("tenants", func(x *k) any { return cmp.Or(strings.Join(x.Tenants, ","), "all") }),
-			command.Col("last used", func(x *k) any { return x.LastUsed }),
-			command.Col("expires", func(x *k) any { return x.ExpiresAt }),
-			command.Col("revoked", func(x *k) any { return x.RevokedAt }),
-		},
-		More: []command.Column[k]{
-			command.Col("created", func(x *k) any { return x.CreatedAt }),
-			command.Col("created by", func(x *k) any { return x.CreatedBy }),
-			command.Col("key", func(x *k) any { return x.Key }),
-		},
-	}
-	return kind[k]{noun: "key", arg: "ID", view: view, of: (*client.Client).Keys}
+var keys = kind[api.Key]{
+	noun: "key", arg: "ID", of: (*client.Client).Keys,
+	view: command.NewView("keys", "id", "id, name, scopes, tenants, last used=last_used_at, expires=expires_at, revoked=revoked_at",
+		"created=created_at, created by, key", command.Texts[api.Key]{
+			"tenants": func(x *api.Key) any { return cmp.Or(strings.Join(x.Tenants, ","), "all") },
+		}),
 }
 
 func keysCommand() command.Command {
-	k := keyKind()
-	return command.Command{Use: "keys", Short: "manage API keys: list, create, revoke", Subs: []command.Command{
-		k.list("list the API keys, without their text", ""),
+	return command.Command{Use: "keys", Short: "manage API keys: list, get, create, revoke", Subs: []command.Command{
+		keys.list("list the API keys, without their text", ""), keys.get("show an API key, without its text"),
 		{Use: "create NAME", Short: "create an API key; its text is shown once", Args: command.Args(1, 1, "NAME"),
 			Example: `  weir keys create nightly --scope submit --scope read --tenant growth --expires 2160h`, Bind: bindKeyCreate},
 		{Use: "revoke ID", Short: "revoke an API key permanently", Args: command.Args(1, 1, "ID"),
 			Bind: func(fs *pflag.FlagSet) command.Runner {
 				yes := command.YesFlag(fs)
-				return k.show(fs, func(ctx context.Context, l *link.Link, id string) (api.Key, error) {
+				return keys.show(fs, func(ctx context.Context, l *link.Link, id string) (api.Key, error) {
 					if err := l.Env.Confirm(ctx, *yes, "revoking %s", id); err != nil {
 						return api.Key{}, err
 					}
@@ -76,7 +60,7 @@ func bindKeyCreate(fs *pflag.FlagSet) command.Runner {
 		if err != nil {
 			return err
 		}
-		if err := command.One(l.Printer, keyKind().view, made); err != nil {
+		if err := command.One(l.Printer, keys.view, made); err != nil {
 			return err
 		}
 		l.Say("keep the key: it is not shown again")
@@ -103,24 +87,13 @@ func auditCommand() command.Command {
 				if f.From, err = command.Ago("--since", since); err != nil {
 					return err
 				}
-				return command.List(l.Printer, auditView(), l.Audit(ctx, f), *limit)
+				return command.List(l.Printer, auditView, l.Audit(ctx, f), *limit)
 			})
 		},
 	}
 }
 
-func auditView() command.View[api.AuditEntry] {
-	type a = api.AuditEntry
-	return command.View[a]{Plural: "entries", ID: func(x *a) string { return x.ID }, Columns: []command.Column[a]{
-		command.Col("at", func(x *a) any { return x.At }),
-		command.Col("actor", func(x *a) any { return x.Actor }),
-		command.Col("action", func(x *a) any { return x.Action }),
-		command.Col("target", func(x *a) any { return x.Target }),
-		command.Col("tenant", func(x *a) any { return x.Tenant }),
-		command.Col("reason", func(x *a) any { return x.Reason }),
-		command.Col("from", func(x *a) any { return x.From }),
-	}}
-}
+var auditView = command.NewView[api.AuditEntry]("entries", "id", "at, actor, action, target, tenant, reason, from", "", nil)
 
 func apiCommand() command.Command {
 	return command.Command{
@@ -147,7 +120,7 @@ func apiCommand() command.Command {
 	}
 }
 
-// raw calls the API and prints what comes.
+// callAPI sends a request and prints the response.
 func callAPI(ctx context.Context, l *link.Link, method, path, data string) error {
 	if !strings.HasPrefix(path, "/") {
 		path = "/v1/" + path

@@ -15,39 +15,21 @@ import (
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
-func actionKind() kind[api.Action] {
-	type a = api.Action
-	view := command.View[a]{
-		Plural: "actions",
-		ID:     func(x *a) string { return x.Name },
-		Columns: []command.Column[a]{
-			command.Col("name", func(x *a) any { return x.Name }),
-			command.Col("kind", func(x *a) any { return x.Kind }),
-			command.Col("resource", func(x *a) any { return cmp.Or(x.Resource, x.Name) }),
-			command.Col("batch", func(x *a) any { return command.None(int64(x.Batch)) }),
-			command.Col("undo", func(x *a) any { return x.Undo }),
-			command.Col("origin", func(x *a) any { return x.Origin }),
-			command.Col("disabled", func(x *a) any { return x.Disabled }),
-			command.Col("url", func(x *a) any { return x.URL }),
-		},
-		More: []command.Column[a]{
-			command.Col("undo url", func(x *a) any { return x.UndoURL }),
-			command.Col("timeout", func(x *a) any { return x.Timeout }),
-			command.Col("tenants", func(x *a) any { return x.Tenants }),
-			command.Col("schema", func(x *a) any { return x.Schema }),
-			command.Col("changed", func(x *a) any { return changedText(x.Provenance) }),
-		},
-	}
-	return kind[a]{noun: "action", arg: "NAME", view: view, of: (*client.Client).Actions}
+var actions = kind[api.Action]{
+	noun: "action", arg: "NAME", of: (*client.Client).Actions,
+	view: command.NewView("actions", "name", "name, kind, resource, batch?, undo, origin, disabled, url",
+		"undo url, timeout, tenants, schema, changed", command.Texts[api.Action]{
+			"resource": func(x *api.Action) any { return cmp.Or(x.Resource, x.Name) },
+			"changed":  func(x *api.Action) any { return changedText(x.Provenance) },
+		}),
 }
 
 func actionsCommand() command.Command {
-	k := actionKind()
 	return command.Command{Use: "actions", Short: "manage actions: list, get, apply, delete, test",
 		Subs: []command.Command{
-			k.list("list the actions", ""), k.get("show an action"),
-			k.apply("create or update HTTP actions from a file", `  weir actions apply -f actions.yaml`, checkAction),
-			k.delete("delete an action that is not in use"),
+			actions.list("list the actions", ""), actions.get("show an action"),
+			actions.apply("create or update HTTP actions from a file", `  weir actions apply -f actions.yaml`, checkAction),
+			actions.delete("delete an action; bulk actions that use it continue"),
 			{
 				Use: "test NAME", Short: "send a test batch to an action and show the request and the response",
 				Args:    command.Args(1, 1, "NAME"),

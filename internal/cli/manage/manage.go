@@ -16,25 +16,18 @@ func Commands() []command.Command {
 	}
 }
 
-func connectionKind() kind[api.Connection] {
-	type c = api.Connection
-	view := command.View[c]{Plural: "connections", ID: func(x *c) string { return x.Name }, Columns: []command.Column[c]{
-		command.Col("name", func(x *c) any { return x.Name }),
-		command.Col("kind", func(x *c) any { return x.Kind }),
-		command.Col("url", func(x *c) any { return x.URL }),
-		command.Col("tenants", func(x *c) any { return x.Tenants }),
-		command.Col("origin", func(x *c) any { return x.Origin }),
-		command.Col("changed", func(x *c) any { return changedText(x.Provenance) }),
-	}}
-	return kind[c]{noun: "connection", arg: "NAME", view: view, of: (*client.Client).Connections}
+var connections = kind[api.Connection]{
+	noun: "connection", arg: "NAME", of: (*client.Client).Connections,
+	view: command.NewView("connections", "name", "name, kind, url, tenants, origin, changed", "", command.Texts[api.Connection]{
+		"changed": func(x *api.Connection) any { return changedText(x.Provenance) },
+	}),
 }
 
 func connectionsCommand() command.Command {
-	k := connectionKind()
 	return command.Command{Use: "connections", Short: "manage databases, buckets and brokers to read items from: list, apply, delete",
 		Subs: []command.Command{
-			k.list("list the connections, without their secrets", ""),
-			k.apply("create or update connections from a file", "", nil),
-			k.delete("delete a connection"),
+			connections.list("list the connections, without their secrets", ""),
+			connections.apply("create or update connections from a file", "", nil),
+			connections.delete("delete a connection"),
 		}}
 }

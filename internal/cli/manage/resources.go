@@ -15,32 +15,17 @@ import (
 	"github.com/weirhq/weir/internal/cli/term"
 )
 
-func resourceKind() kind[api.ResourceStatus] {
-	type r = api.ResourceStatus
-	view := command.View[r]{
-		Plural: "resources",
-		ID:     func(x *r) string { return x.Name },
-		Columns: []command.Column[r]{
-			command.Col("name", func(x *r) any { return x.Name }),
-			command.Col("rate", func(x *r) any { return x.Rate }),
-			command.Col("concurrency", func(x *r) any { return command.None(int64(x.Concurrency)) }),
-			command.Col("pacing", func(x *r) any { return x.Pacing }),
-			command.Col("allowed now", func(x *r) any { return positiveRate(x.Allowed) }),
-			command.Col("use", func(x *r) any { return rateUse(x) }),
-			command.Col("in flight", func(x *r) any { return x.InFlight }),
-			command.Col("ready", func(x *r) any { return x.Ready }),
-			command.Col("circuit", func(x *r) any { return x.Circuit }),
-			command.Col("reason", func(x *r) any { return command.Whole(x.Reason) }),
-		},
-		More: []command.Column[r]{
-			command.Col("bearable", func(x *r) any { return command.None(int64(x.Bearable)) }),
-			command.Col("origin", func(x *r) any { return x.Origin }),
-			command.Col("changed", func(x *r) any { return changedText(x.Provenance) }),
-			command.Col("file", func(x *r) any { return fileLimits(x.File) }),
-			command.Col("effective", func(x *r) any { return x.EffectiveAt }),
-		},
-	}
-	return kind[r]{noun: "resource", arg: "NAME", view: view, of: (*client.Client).Resources}
+var resources = kind[api.ResourceStatus]{
+	noun: "resource", arg: "NAME", of: (*client.Client).Resources,
+	view: command.NewView("resources", "name",
+		"name, rate, concurrency?, pacing, allowed now, use, in flight, ready, circuit, reason",
+		"bearable?, origin, changed, file, effective=effective_at", command.Texts[api.ResourceStatus]{
+			"allowed now": func(x *api.ResourceStatus) any { return positiveRate(x.Allowed) },
+			"use":         func(x *api.ResourceStatus) any { return rateUse(x) },
+			"reason":      func(x *api.ResourceStatus) any { return command.Whole(x.Reason) },
+			"changed":     func(x *api.ResourceStatus) any { return changedText(x.Provenance) },
+			"file":        func(x *api.ResourceStatus) any { return fileLimits(x.File) },
+		}),
 }
 
 // rateUse is the share of the allowed rate that is used; a resource without a rate has none.
@@ -97,13 +82,12 @@ const resourcesLong = `Lists the resources, their limits, and how they are used.
   READY        items`
 
 func resourcesCommand() command.Command {
-	k := resourceKind()
 	return command.Command{Use: "resources", Short: "manage downstream systems and their limits: list, get, set, reset",
 		Subs: []command.Command{
-			k.list("list the resources, their limits and their use", resourcesLong), k.get("show a resource"),
+			resources.list("list the resources, their limits and their use", resourcesLong), resources.get("show a resource"),
 			{Use: "set NAME", Short: "change the limits of a resource without a restart", Args: command.Args(1, 1, "NAME"),
 				Example: `  weir resources set send-message --rate 450/s --concurrency 8`, Bind: bindResourceSet},
-			k.reset("restore the limits of the configuration file or of the actions", "the limits of %s are deleted; no action uses it"),
+			resources.reset("restore the limits of the configuration file or of the actions", "the limits of %s are deleted; no action uses it"),
 		}}
 }
 
@@ -137,23 +121,18 @@ func bindResourceSet(fs *pflag.FlagSet) command.Runner {
 		if s.Note != "" {
 			l.Say("note: %s", term.Tame(s.Note))
 		}
-		return command.One(l.Printer, resourceKind().view, s)
+		return command.One(l.Printer, resources.view, s)
 	})
 }
 
-func tenantKind() kind[api.Tenant] {
-	type t = api.Tenant
-	view := command.View[t]{Plural: "tenants", ID: func(x *t) string { return x.Name }, Columns: []command.Column[t]{
-		command.Col("name", func(x *t) any { return x.Name }),
-		command.Col("weight", func(x *t) any { return cmp.Or(x.Weight, 1) }),
-		command.Col("max tasks", func(x *t) any { return command.None(int64(x.MaxTasks)) }),
-		command.Col("max pending", func(x *t) any { return command.None(x.MaxPending) }),
-		command.Col("paused", func(x *t) any { return x.Paused }),
-		command.Col("origin", func(x *t) any { return x.Origin }),
-		command.Col("changed", func(x *t) any { return changedText(x.Provenance) }),
-		command.Col("file", func(x *t) any { return fileTenant(x.File) }),
-	}}
-	return kind[t]{noun: "tenant", arg: "NAME", view: view, of: (*client.Client).Tenants}
+var tenants = kind[api.Tenant]{
+	noun: "tenant", arg: "NAME", of: (*client.Client).Tenants,
+	view: command.NewView("tenants", "name", "name, weight, max tasks?, max pending?, paused, origin, changed, file", "",
+		command.Texts[api.Tenant]{
+			"weight":  func(x *api.Tenant) any { return cmp.Or(x.Weight, 1) },
+			"changed": func(x *api.Tenant) any { return changedText(x.Provenance) },
+			"file":    func(x *api.Tenant) any { return fileTenant(x.File) },
+		}),
 }
 
 // fileTenant tells what the configuration file says of a tenant that was changed at run time.
@@ -172,13 +151,12 @@ func fileTenant(t *api.Tenant) string {
 }
 
 func tenantsCommand() command.Command {
-	k := tenantKind()
-	return command.Command{Use: "tenants", Short: "manage tenants and their limits: list, set, reset",
+	return command.Command{Use: "tenants", Short: "manage tenants and their limits: list, get, set, reset",
 		Subs: []command.Command{
-			k.list("list the tenants", ""),
+			tenants.list("list the tenants", ""), tenants.get("show a tenant and its limits"),
 			{Use: "set NAME", Short: "change the weight and the limits of a tenant", Args: command.Args(1, 1, "NAME"),
 				Example: `  weir tenants set growth --weight 3 --max-tasks 50`, Bind: bindTenantSet},
-			k.reset("restore the settings of the configuration file, or the defaults", ""),
+			tenants.reset("restore the settings of the configuration file, or the defaults", ""),
 		}}
 }
 
@@ -210,6 +188,6 @@ func bindTenantSet(fs *pflag.FlagSet) command.Runner {
 		if err != nil {
 			return err
 		}
-		return command.One(l.Printer, tenantKind().view, out)
+		return command.One(l.Printer, tenants.view, out)
 	})
 }

@@ -13,31 +13,16 @@ import (
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
-func scheduleKind() kind[api.Schedule] {
-	type s = api.Schedule
-	view := command.View[s]{
-		Plural: "schedules",
-		ID:     func(x *s) string { return x.ID },
-		Columns: []command.Column[s]{
-			command.Col("id", func(x *s) any { return x.ID }),
-			command.Col("name", func(x *s) any { return x.Name }),
-			command.Col("tenant", func(x *s) any { return x.Tenant }),
-			command.Col("when", func(x *s) any { return cmp.Or(x.Cron, x.At) }),
-			command.Col("zone", func(x *s) any { return cmp.Or(x.Zone, "UTC") }),
-			command.Col("paused", func(x *s) any { return x.Paused }),
-			command.Col("next", func(x *s) any { return first(x.Next) }),
-		},
-		More: []command.Column[s]{
-			command.Col("overlap", func(x *s) any { return x.Overlap }),
-			command.Col("catch up", func(x *s) any { return x.CatchUp }),
-			command.Col("until", func(x *s) any { return x.Until }),
-			command.Col("does", func(x *s) any { return watch.WhatFor(&x.BulkAction) }),
-			command.Col("last", func(x *s) any { return lastFire(x.History) }),
-			command.Col("note", func(x *s) any { return x.Note }),
-			command.Col("created", func(x *s) any { return x.CreatedAt }),
-		},
-	}
-	return kind[s]{noun: "schedule", arg: "ID", view: view, of: (*client.Client).Schedules, name: func(x *s) string { return x.Name }}
+var schedules = kind[api.Schedule]{
+	noun: "schedule", arg: "ID", of: (*client.Client).Schedules, name: func(x *api.Schedule) string { return x.Name },
+	view: command.NewView("schedules", "id", "id, name, tenant, when, zone, paused, next",
+		"overlap, catch up, until, does, last, note, created=created_at", command.Texts[api.Schedule]{
+			"when": func(x *api.Schedule) any { return cmp.Or(x.Cron, x.At) },
+			"zone": func(x *api.Schedule) any { return cmp.Or(x.Zone, "UTC") },
+			"next": func(x *api.Schedule) any { return first(x.Next) },
+			"does": func(x *api.Schedule) any { return watch.WhatFor(&x.BulkAction) },
+			"last": func(x *api.Schedule) any { return lastFire(x.History) },
+		}),
 }
 
 func first(times []time.Time) time.Time {
@@ -60,12 +45,11 @@ func lastFire(all []api.ScheduledFire) string {
 }
 
 func schedulesCommand() command.Command {
-	k := scheduleKind()
 	return command.Command{Use: "schedules",
 		Short: "manage schedules of bulk actions: list, get, create, pause, resume, next, backfill, delete",
 		Subs: []command.Command{
-			k.list("list the schedules", ""), k.get("show a schedule, its next time and its last result"),
-			k.create("create a schedule", `  weir schedules create -f monday.yaml`),
+			schedules.list("list the schedules", ""), schedules.get("show a schedule, its next time and its last result"),
+			schedules.create("create a schedule", `  weir schedules create -f monday.yaml`),
 			scheduleVerb("pause", "pause a schedule", (*client.Client).PauseSchedule),
 			scheduleVerb("resume", "resume a schedule from now on", (*client.Client).ResumeSchedule),
 			{Use: "next ID", Short: "list the next times of a schedule", Args: command.Args(1, 1, "ID"),
@@ -78,7 +62,7 @@ func schedulesCommand() command.Command {
 				}},
 			{Use: "backfill ID", Short: "create the bulk actions of past times", Args: command.Args(1, 1, "ID"),
 				Example: `  weir schedules backfill sch_01k9x… --from 2030-01-01T00:00:00Z --to 2030-01-08T00:00:00Z`, Bind: bindBackfill},
-			k.delete("delete a schedule; its bulk actions stay"),
+			schedules.delete("delete a schedule; its bulk actions stay"),
 		}}
 }
 
@@ -86,7 +70,7 @@ func schedulesCommand() command.Command {
 func scheduleVerb(name, short string, do func(*client.Client, context.Context, string, string) (api.Schedule,
 	error)) command.Command {
 	reason := ""
-	c := scheduleKind().verb(name, short, func(ctx context.Context, l *link.Link, id string) (api.Schedule, error) {
+	c := schedules.verb(name, short, func(ctx context.Context, l *link.Link, id string) (api.Schedule, error) {
 		return do(l.Client, ctx, id, reason)
 	})
 	bind := c.Bind
@@ -120,7 +104,7 @@ func bindBackfill(fs *pflag.FlagSet) command.Runner {
 	})
 }
 
-// times writes moments.
+// showTimes prints moments.
 func showTimes(l *link.Link, all []time.Time, err error) error {
 	if err != nil {
 		return err
@@ -130,6 +114,6 @@ func showTimes(l *link.Link, all []time.Time, err error) error {
 	}
 	return command.List(l.Printer, command.View[time.Time]{ID: func(t *time.Time) string { return t.UTC().Format(time.RFC3339) },
 		Columns: []command.Column[time.Time]{
-			command.Col("time", func(t *time.Time) any { return *t }),
+			{Head: "time", Value: func(t *time.Time) any { return *t }},
 		}}, command.Seq(all), 0)
 }

@@ -13,26 +13,13 @@ import (
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
-func templateKind() kind[api.Template] {
-	type t = api.Template
-	view := command.View[t]{
-		Plural: "templates",
-		ID:     func(x *t) string { return x.Name },
-		Columns: []command.Column[t]{
-			command.Col("name", func(x *t) any { return x.Name }),
-			command.Col("title", func(x *t) any { return x.Title }),
-			command.Col("tenant", func(x *t) any { return x.Tenant }),
-			command.Col("does", func(x *t) any { return watch.StepNames(x.BulkAction.Steps) }),
-			command.Col("params", func(x *t) any { return paramList(x.Params) }),
-			command.Col("changed", func(x *t) any { return x.ChangedAt }),
-		},
-		More: []command.Column[t]{
-			command.Col("description", func(x *t) any { return x.Description }),
-			command.Col("version", func(x *t) any { return x.Version }),
-			command.Col("created", func(x *t) any { return x.CreatedAt }),
-		},
-	}
-	return kind[t]{noun: "template", arg: "NAME", view: view, of: (*client.Client).Templates}
+var templates = kind[api.Template]{
+	noun: "template", arg: "NAME", of: (*client.Client).Templates,
+	view: command.NewView("templates", "name", "name, title, tenant, does, params, changed=changed_at",
+		"description, version, created=created_at", command.Texts[api.Template]{
+			"does":   func(x *api.Template) any { return watch.StepNames(x.BulkAction.Steps) },
+			"params": func(x *api.Template) any { return paramList(x.Params) },
+		}),
 }
 
 // paramList names the parameters of a template; those with a * have to be given.
@@ -48,13 +35,12 @@ func paramList(params []api.TemplateParam) (names []string) {
 }
 
 func templatesCommand() command.Command {
-	k := templateKind()
 	return command.Command{Use: "templates",
 		Short: "manage templates, reusable bulk actions with parameters: list, get, apply, delete", Subs: []command.Command{
-			k.list("list the templates", ""),
+			templates.list("list the templates", ""),
 			{Use: "get NAME", Short: "show a template and its parameters", Args: command.Args(1, 1, "NAME"), Bind: bindTemplateGet},
-			k.apply("create or update templates from a file", `  weir templates apply -f spring.yaml`, nil),
-			k.delete("delete a template; its bulk actions stay"),
+			templates.apply("create or update templates from a file", `  weir templates apply -f spring.yaml`, nil),
+			templates.delete("delete a template; its bulk actions stay"),
 		}}
 }
 
@@ -65,9 +51,10 @@ func bindTemplateGet(fs *pflag.FlagSet) command.Runner {
 		if err != nil {
 			return err
 		}
-		v := templateKind().view
+		v := templates.view
 		for _, p := range t.Params {
-			v.More = append(v.More, command.Col("param "+p.Name, func(*api.Template) any { return paramText(&p) }))
+			v.More = append(v.More, command.Column[api.Template]{Head: "param " + p.Name,
+				Value: func(*api.Template) any { return paramText(&p) }})
 		}
 		return command.One(l.Printer, v, t)
 	})

@@ -13,46 +13,21 @@ import (
 	"github.com/weirhq/weir/internal/cli/link"
 )
 
-func webhookKind() kind[api.Webhook] {
-	type w = api.Webhook
-	view := command.View[w]{
-		Plural: "webhooks",
-		ID:     func(x *w) string { return x.ID },
-		Columns: []command.Column[w]{
-			command.Col("id", func(x *w) any { return x.ID }),
-			command.Col("url", func(x *w) any { return x.URL }),
-			command.Col("events", func(x *w) any { return cmp.Or(strings.Join(x.Events, ","), "all") }),
-			command.Col("tenant", func(x *w) any { return x.Tenant }),
-			command.Col("disabled", func(x *w) any { return x.Disabled }),
-			command.Col("reason", func(x *w) any { return x.Reason }),
-			command.Col("note", func(x *w) any { return x.Note }),
-			command.Col("origin", func(x *w) any { return x.Origin }),
-			command.Col("changed", func(x *w) any { return changedText(x.Provenance) }),
-		},
-		More: []command.Column[w]{
-			command.Col("secret", func(x *w) any { return x.Secret }), command.Col("public key", func(x *w) any { return x.PublicKey }),
-		},
-	}
-	return kind[w]{noun: "webhook", arg: "ID", view: view, of: (*client.Client).Webhooks}
+var webhooks = kind[api.Webhook]{
+	noun: "webhook", arg: "ID", of: (*client.Client).Webhooks,
+	view: command.NewView("webhooks", "id", "id, url, events, tenant, disabled, reason, note, origin, changed",
+		"secret, public key", command.Texts[api.Webhook]{
+			"events":  func(x *api.Webhook) any { return cmp.Or(strings.Join(x.Events, ","), "all") },
+			"changed": func(x *api.Webhook) any { return changedText(x.Provenance) },
+		}),
 }
 
-func deliveryView() command.View[api.Delivery] {
-	type d = api.Delivery
-	return command.View[d]{
-		Plural: "deliveries",
-		ID:     func(x *d) string { return x.ID },
-		Columns: []command.Column[d]{
-			command.Col("id", func(x *d) any { return x.ID }),
-			command.Col("type", func(x *d) any { return x.Type }),
-			command.Col("bulk action", func(x *d) any { return x.BulkAction }),
-			command.Col("state", func(x *d) any { return x.State }),
-			command.Col("attempts", func(x *d) any { return len(x.Attempts) }),
-			command.Col("last", func(x *d) any { return lastAttempt(x.Attempts) }),
-			command.Col("next", func(x *d) any { return x.Next }),
-			command.Col("created", func(x *d) any { return x.CreatedAt }),
-		},
-	}
-}
+var deliveryView = command.NewView("deliveries", "id",
+	"id, type, bulk action, state, attempts, last, next=next_attempt_at, created=created_at", "",
+	command.Texts[api.Delivery]{
+		"attempts": func(x *api.Delivery) any { return len(x.Attempts) },
+		"last":     func(x *api.Delivery) any { return lastAttempt(x.Attempts) },
+	})
 
 func lastAttempt(all []api.DeliveryAttempt) string {
 	if len(all) == 0 {
@@ -66,14 +41,13 @@ func lastAttempt(all []api.DeliveryAttempt) string {
 }
 
 func webhooksCommand() command.Command {
-	k := webhookKind()
 	return command.Command{Use: "webhooks",
-		Short: "manage webhooks, endpoints that receive events: list, create, delete, test, deliveries, resend",
+		Short: "manage webhooks, endpoints that receive events: list, get, create, delete, test, deliveries, resend",
 		Subs: []command.Command{
-			k.list("list the webhooks", ""),
+			webhooks.list("list the webhooks", ""), webhooks.get("show a webhook"),
 			{Use: "create URL", Short: "create a webhook; its secret is shown once", Args: command.Args(1, 1, "URL"),
 				Bind: bindWebhookCreate},
-			k.delete("delete a webhook; its pending deliveries are cancelled"),
+			webhooks.delete("delete a webhook; its pending deliveries are cancelled"),
 			{Use: "test ID", Short: "send a test event to a webhook and show the result", Args: command.Args(1, 1, "ID"),
 				Bind: func(fs *pflag.FlagSet) command.Runner {
 					return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
@@ -86,9 +60,9 @@ func webhooksCommand() command.Command {
 					limit := command.LimitFlag(fs, 50)
 					return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
 						if strings.HasPrefix(args[0], "ba_") {
-							return command.List(l.Printer, deliveryView(), l.BulkDeliveries(ctx, args[0]), *limit)
+							return command.List(l.Printer, deliveryView, l.BulkDeliveries(ctx, args[0]), *limit)
 						}
-						return command.List(l.Printer, deliveryView(), l.Deliveries(ctx, args[0]), *limit)
+						return command.List(l.Printer, deliveryView, l.Deliveries(ctx, args[0]), *limit)
 					})
 				}},
 			{Use: "resend DELIVERY-ID", Short: "send a delivery again, with the same id and bytes",
@@ -106,7 +80,7 @@ func delivered(l *link.Link, d api.Delivery, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := command.One(l.Printer, deliveryView(), d); err != nil {
+	if err := command.One(l.Printer, deliveryView, d); err != nil {
 		return err
 	}
 	if d.State == "failed" {
@@ -126,7 +100,7 @@ func bindWebhookCreate(fs *pflag.FlagSet) command.Runner {
 		if err != nil {
 			return err
 		}
-		if err := command.One(l.Printer, webhookKind().view, made); err != nil {
+		if err := command.One(l.Printer, webhooks.view, made); err != nil {
 			return err
 		}
 		if made.Secret != "" {

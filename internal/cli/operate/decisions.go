@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,21 +18,11 @@ const (
 )
 
 // decisions shows what was decided about one lane.
-func (o *lanesOptions) decisions(ctx context.Context, env *command.Env, name string) error {
+func (o *lanesOptions) decisions(ctx context.Context, d *desk, name string) error {
 	id, err := parseLane(name)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := env.UntilSignal(ctx)
-	defer cancel()
-	d, err := o.place.openDesk(ctx, env)
-	if err != nil {
-		return err
-	}
-	return errors.Join(o.tellDecisions(ctx, d, id), d.close())
-}
-
-func (o *lanesOptions) tellDecisions(ctx context.Context, d *desk, id weir.LaneID) error {
 	if err := d.wantKnown(ctx, id); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ package operate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -71,25 +70,17 @@ func (o *lanesOptions) run(ctx context.Context, env *command.Env, args []string)
 		return command.BadUsage("add a lane, as in p03/send-message", "--all is for the decisions of one lane")
 	case o.watch && len(args) == 1:
 		return command.BadUsage("leave one of them out", "--watch shows all lanes, not %s alone", args[0])
-	case o.place.both():
-		return errBoth()
-	case o.place.Meant(env, o.place.flags):
-		return o.place.Ask(ctx, env, o.format, func(ctx context.Context, l *link.Link) error { return o.remoteLanes(ctx, l, args) })
-	case len(args) == 1:
-		return o.decisions(ctx, env, args[0])
 	}
-	ctx, cancel := env.UntilSignal(ctx)
-	defer cancel()
-	d, err := o.place.openDesk(ctx, env)
-	if err != nil {
-		return err
-	}
-	if o.watch {
-		err = o.follow(ctx, d)
-	} else {
-		err = o.once(ctx, d)
-	}
-	return errors.Join(err, d.close())
+	return o.place.there(ctx, env, o.format, func(ctx context.Context, l *link.Link) error { return o.remoteLanes(ctx, l, args) },
+		func(ctx context.Context, d *desk) error {
+			switch {
+			case len(args) == 1:
+				return o.decisions(ctx, d, args[0])
+			case o.watch:
+				return o.follow(ctx, d)
+			}
+			return o.once(ctx, d)
+		})
 }
 
 // once prints the lanes as they are.

@@ -19,7 +19,7 @@ func parseLane(text string) (id weir.LaneID, err error) {
 	return id, nil
 }
 
-// wantKnown refuses a lane that cannot be: its resource is known nowhere, or there
+// wantKnown refuses a lane that cannot be: its resource is known nowhere, or its
 // partition does not exist. A lane that was only idle recently is accepted.
 func (d *desk) wantKnown(ctx context.Context, id weir.LaneID) error {
 	known, err := d.known(ctx)

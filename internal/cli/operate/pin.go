@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
@@ -42,17 +42,6 @@ func (h *byHand) check() error {
 
 func (h *byHand) until() time.Time { return time.Now().Add(time.Duration(h.span)).UTC() }
 
-// at opens the place, does something there and closes it.
-func (p *place) at(ctx context.Context, env *command.Env, do func(context.Context, *desk) error) error {
-	ctx, cancel := env.UntilSignal(ctx)
-	defer cancel()
-	d, err := p.openDesk(ctx, env)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(ctx, d), d.close())
-}
-
 func pinCommand() command.Command {
 	return command.Command{
 		Use: "pin LANE", Short: "set the workers of a lane for a limited time",
@@ -76,7 +65,8 @@ func pinCommand() command.Command {
 				if err := h.check(); err != nil {
 					return err
 				}
-				return h.place.there(ctx, env, func(ctx context.Context, l *link.Link) error { return pinAt(ctx, l, id, *workers, h) },
+				return h.place.there(ctx, env, command.Table,
+					func(ctx context.Context, l *link.Link) error { return pinAt(ctx, l, id, *workers, h) },
 					func(ctx context.Context, d *desk) error { return d.pin(ctx, id, *workers, h) })
 			}
 		},
@@ -130,8 +120,13 @@ func unpinCommand() command.Command {
 				if err != nil {
 					return err
 				}
-				return p.there(ctx, env, func(ctx context.Context, l *link.Link) error { return unpinAt(ctx, l, id) },
-					func(ctx context.Context, d *desk) error { return d.unpin(ctx, id) })
+				if err := p.there(ctx, env, command.Table, func(ctx context.Context, l *link.Link) error {
+					return l.Client.Unpin(ctx, partitionName(id), id.Resource)
+				}, func(ctx context.Context, d *desk) error { return d.unpin(ctx, id) }); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(env.Stdout, "%v follows its load again\n", id)
+				return err
 			}
 		},
 	}
@@ -150,11 +145,7 @@ func (d *desk) unpin(ctx context.Context, id weir.LaneID) error {
 		}
 		return command.BadUsage(fix, "%v is not pinned", id)
 	}
-	if err := d.engine.Unpin(ctx, id); err != nil {
-		return err
-	}
-	fmt.Fprintf(d.env.Stdout, "%v follows its load again\n", id)
-	return nil
+	return d.engine.Unpin(ctx, id)
 }
 
 func circuitCommand() command.Command {
@@ -178,8 +169,20 @@ Both expire after --for. auto ends them early: the circuit follows failures agai
 						return err
 					}
 				}
-				return h.place.there(ctx, env, func(ctx context.Context, l *link.Link) error { return circuitAt(ctx, l, args[0], what, h) },
-					func(ctx context.Context, d *desk) error { return d.circuit(ctx, args[0], what, h) })
+				if err := h.place.there(ctx, env, command.Table, func(ctx context.Context, l *link.Link) error {
+					_, err := l.Client.Circuit(ctx, args[0], api.CircuitChange{
+						Do: map[string]string{"open": "open", "close": "close", "auto": "free"}[what], For: api.Duration(h.span), Reason: h.reason,
+					})
+					return err
+				}, func(ctx context.Context, d *desk) error { return d.circuit(ctx, args[0], what, h) }); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(env.Stdout, "the circuit of %s %s\n", args[0], map[string]string{
+					"auto":  "follows failures again",
+					"open":  fmt.Sprintf("is open until %s, so no call starts: %s", term.ClockTime(h.until()), h.reason),
+					"close": fmt.Sprintf("is closed until %s, even if calls fail: %s", term.ClockTime(h.until()), h.reason),
+				}[what])
+				return err
 			}
 		},
 	}
@@ -189,22 +192,11 @@ func (d *desk) circuit(ctx context.Context, resource, what string, h *byHand) er
 	if err := d.wantResource(ctx, resource); err != nil {
 		return err
 	}
-	var err error
-	var said string
 	switch what {
 	case "auto":
-		err = d.engine.FreeCircuit(ctx, resource)
-		said = "follows failures again"
+		return d.engine.FreeCircuit(ctx, resource)
 	case "open":
-		err = d.engine.OpenCircuit(ctx, resource, time.Duration(h.span), h.reason)
-		said = fmt.Sprintf("is open until %s, so no call starts: %s", term.ClockTime(h.until()), h.reason)
-	default:
-		err = d.engine.CloseCircuit(ctx, resource, time.Duration(h.span), h.reason)
-		said = fmt.Sprintf("is closed until %s, even if calls fail: %s", term.ClockTime(h.until()), h.reason)
+		return d.engine.OpenCircuit(ctx, resource, time.Duration(h.span), h.reason)
 	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(d.env.Stdout, "the circuit of %s %s\n", resource, said)
-	return nil
+	return d.engine.CloseCircuit(ctx, resource, time.Duration(h.span), h.reason)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
 	"github.com/weirhq/weir/internal/cli/local"
 	"github.com/weirhq/weir/internal/cli/term"
@@ -52,28 +53,25 @@ type desk struct {
 	close  func() error
 }
 
-// both says whether a server and something else are named.
-func (p *place) both() bool {
-	return p.URL != "" && (p.flags.Changed("data") || p.flags.Changed("redis"))
-}
-
-func errBoth() error {
-	return command.BadUsage("keep one of them", "--server does not go together with --data or --redis")
-}
-
-// there does something at the server, or at the desk if no server is asked.
-func (p *place) there(ctx context.Context, env *command.Env, remote func(context.Context, *link.Link) error,
+// there does something at the server, or at the desk if no server is asked. It can simply be done again, so a signal
+// ends it.
+func (p *place) there(ctx context.Context, env *command.Env, out command.Format, remote func(context.Context, *link.Link) error,
 	local func(context.Context, *desk) error) error {
 	switch {
-	case p.both():
-		return errBoth()
+	case p.URL != "" && (p.flags.Changed("data") || p.flags.Changed("redis")):
+		return command.BadUsage("keep one of them", "--server does not go together with --data or --redis")
 	case p.Meant(env, p.flags):
-		return p.Ask(ctx, env, command.Table, remote)
+		return p.Ask(ctx, env, out, remote)
 	}
-	return p.at(ctx, env, local)
+	ctx, cancel := env.UntilSignal(ctx)
+	defer cancel()
+	d, err := p.openDesk(ctx, env)
+	if err != nil {
+		return err
+	}
+	return errors.Join(local(ctx, d), d.close())
 }
 
-// openDesk opens the place. What it is used for can simply be done again, so a signal ends it.
 func (p *place) openDesk(ctx context.Context, env *command.Env) (*desk, error) {
 	address := cmp.Or(p.redis, env.Getenv(redisVariable))
 	if p.redis != "" && p.flags.Changed("data") {
@@ -128,34 +126,18 @@ func redisRefused(err error) error {
 	return command.Other(err, "check the address, and that the server is up")
 }
 
-// redisOptions reads redis://[user:password@]host[:port][?primary=NAME]. The
-// server is asked for no more than that it has what is written: the settings are
-// as safe there as the servers keep everything else.
+// redisOptions reads the URL of a Redis. The server is asked for no more than that it has what is written: the settings
+// are as safe there as the servers keep everything else.
 func redisOptions(address string) (redisstore.Options, error) {
-	o := redisstore.Options{Mode: redisstore.Memory}
-	const fix = "write it as in redis://host:6379, redis://user:password@host:6379 or " +
-		"redis://sentinel:26379?primary=NAME; rediss:// is TLS"
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-		return o, command.BadUsage(fix, "--redis: this is not a URL") // its text may hold a password
-	case u.Scheme != "redis" && u.Scheme != "rediss":
-		return o, command.BadUsage(fix, "--redis: the scheme is %q", u.Scheme)
-	case u.Hostname() == "":
-		return o, command.BadUsage(fix, "--redis: the host is missing")
-	case u.Path != "" && u.Path != "/" && u.Path != "/0":
-		return o, command.BadUsage(fix, "--redis: weir uses database 0, not %q", u.Path)
+	r, problem := config.ParseRedis(address)
+	o := redisstore.Options{Mode: redisstore.Memory, Addresses: r.Addresses, Username: r.Username, Password: r.Password.Reveal(),
+		Primary: r.Primary}
+	if problem != "" {
+		return o, command.BadUsage(config.RedisFix, "--redis: %s", problem)
 	}
-	for name := range u.Query() {
-		if name != "primary" {
-			return o, command.BadUsage(fix, "--redis: unknown setting %q", name)
-		}
-	}
-	o.Addresses = []string{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))}
-	o.Username, o.Primary = u.User.Username(), u.Query().Get("primary")
-	o.Password, _ = u.User.Password()
-	if u.Scheme == "rediss" {
-		o.TLS = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+	if r.TLS {
+		host, _, _ := net.SplitHostPort(r.Addresses[0]) // ParseRedis has joined it
+		o.TLS = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	}
 	return o, nil
 }

@@ -35,7 +35,7 @@ of each engine.`,
 				if err := o.check(); err != nil {
 					return err
 				}
-				return o.place.there(ctx, env, o.remoteScaling, o.run)
+				return o.place.there(ctx, env, o.format, o.remoteScaling, o.run)
 			}
 		},
 	}
@@ -189,12 +189,17 @@ func (o *scalingOptions) run(ctx context.Context, d *desk) error {
 			return err
 		}
 	}
+	return o.show(d.env, &s, &s)
+}
+
+// show prints settings: whole for programs, the same for people.
+func (o *scalingOptions) show(env *command.Env, whole any, s *weir.Scaling) error {
 	if o.format == command.JSON {
-		return command.PrintJSON(d.env, &s)
+		return command.PrintJSON(env, whole)
 	}
-	p, _ := command.Outward(d.env)
-	for _, l := range scalingLines(p, &s) {
-		fmt.Fprintln(d.env.Stdout, l)
+	p, _ := command.Outward(env)
+	for _, l := range scalingLines(p, s) {
+		fmt.Fprintln(env.Stdout, l)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -17,50 +16,28 @@ import (
 func nodesCommand() command.Command {
 	return command.Command{Use: "nodes", Short: "list the nodes: the processes that run tasks", Args: command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
-			type n = api.Node
-			v := command.View[n]{Plural: "nodes", ID: func(x *n) string { return x.Node }, Columns: []command.Column[n]{
-				command.Col("node", func(x *n) any { return x.Node }),
-				command.Col("slots", func(x *n) any { return x.Slots }),
-				command.Col("in flight", func(x *n) any { return x.InFlight }),
-				command.Col("partitions", func(x *n) any { return x.Partitions }),
-				command.Col("cpu", func(x *n) any { return share(x.CPU) }),
-				command.Col("memory", func(x *n) any { return share(x.Memory) }),
-				command.Col("leader", func(x *n) any { return x.Leader }),
-			}}
+			v := command.NewView("nodes", "node", "node, slots, in flight, partitions, cpu, memory, leader", "", command.Texts[api.Node]{
+				"cpu":    func(x *api.Node) any { return share(x.CPU) },
+				"memory": func(x *api.Node) any { return share(x.Memory) },
+			})
 			return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
 				return command.List(l.Printer, v, l.Nodes(ctx), 0)
 			})
 		}}
 }
 
-func laneView() command.View[api.Lane] {
-	type x = api.Lane
-	return command.View[x]{
-		Plural: "lanes",
-		ID:     func(l *x) string { return l.Partition + "/" + l.Lane },
-		Columns: []command.Column[x]{
-			command.Col("lane", func(l *x) any { return l.Partition + "/" + l.Lane }),
-			command.Col("node", func(l *x) any { return l.Node }),
-			command.Col("workers", func(l *x) any { return l.Workers }),
-			command.Col("need", func(l *x) any { return l.Need }),
-			command.Col("useful", func(l *x) any { return positiveNumber(l.Useful) }),
-			command.Col("pwqd", func(l *x) any { return l.PWQD }),
-			command.Col("ready", func(l *x) any { return l.Ready }),
-			command.Col("waiting", func(l *x) any { return l.Waiting }),
-			command.Col("in flight", func(l *x) any { return l.InFlight }),
-			command.Col("oldest", func(l *x) any { return l.Oldest }),
-			command.Col("pin", func(l *x) any { return pinText(l.Pin) }),
-			command.Col("last decision", func(l *x) any { return command.Whole(sentence(l.Decision)) }),
+var laneView = command.NewView("lanes", "lane",
+	"lane, node, workers, need, useful?, pwqd, ready, waiting, in flight, oldest=oldest_ready, pin, last decision", "",
+	command.Texts[api.Lane]{
+		"lane": func(l *api.Lane) any { return l.Partition + "/" + l.Lane },
+		"pin":  func(l *api.Lane) any { return pinText(l.Pin) },
+		"last decision": func(l *api.Lane) any {
+			if l.Decision == nil {
+				return ""
+			}
+			return command.Whole(l.Decision.Sentence)
 		},
-	}
-}
-
-func positiveNumber(n float64) any {
-	if n <= 0 {
-		return ""
-	}
-	return n
-}
+	})
 
 func pinText(p *api.Pin) string {
 	if p == nil {
@@ -69,20 +46,13 @@ func pinText(p *api.Pin) string {
 	return fmt.Sprintf("%d until %s", p.Workers, term.ClockTime(p.Until))
 }
 
-func sentence(d *api.Decision) string {
-	if d == nil {
-		return ""
-	}
-	return d.Sentence
-}
-
 // remoteLanes shows the lanes of a server, or the decisions about one.
 func (o *lanesOptions) remoteLanes(ctx context.Context, l *link.Link, args []string) error {
 	if len(args) == 1 {
 		return o.remoteDecisions(ctx, l, args[0])
 	}
 	for ctx.Err() == nil {
-		if err := command.List(l.Printer, laneView(), l.Lanes(ctx), 0); err != nil || !o.watch {
+		if err := command.List(l.Printer, laneView, l.Lanes(ctx), 0); err != nil || !o.watch {
 			return err
 		}
 		_ = command.Sleep(ctx, watchEvery) // it ends with ctx
@@ -103,16 +73,8 @@ func (o *lanesOptions) remoteDecisions(ctx context.Context, l *link.Link, name s
 	if err != nil {
 		return err
 	}
-	type d = api.Decision
-	return command.List(l.Printer, command.View[d]{Plural: "decisions", ID: func(x *d) string { return x.At.Format(time.RFC3339Nano) },
-		Columns: []command.Column[d]{
-			command.Col("at", func(x *d) any { return x.At }),
-			command.Col("from", func(x *d) any { return x.From }),
-			command.Col("to", func(x *d) any { return x.To }),
-			command.Col("reason", func(x *d) any { return x.Reason }),
-			command.Col("shadow", func(x *d) any { return x.Shadow }),
-			command.Col("sentence", func(x *d) any { return command.Whole(x.Sentence) }),
-		}}, command.Seq(all), 0)
+	return command.List(l.Printer, command.NewView("decisions", "at", "at, from, to, reason, shadow, sentence", "",
+		command.Texts[api.Decision]{"sentence": func(x *api.Decision) any { return command.Whole(x.Sentence) }}), command.Seq(all), 0)
 }
 
 // partitionName is a lane's partition as the API writes it.
@@ -129,38 +91,12 @@ func pinAt(ctx context.Context, l *link.Link, id weir.LaneID, workers int, h *by
 	return nil
 }
 
-func unpinAt(ctx context.Context, l *link.Link, id weir.LaneID) error {
-	if err := l.Client.Unpin(ctx, partitionName(id), id.Resource); err != nil {
-		return err
-	}
-	fmt.Fprintf(l.Env.Stdout, "%v follows its load again\n", id)
-	return nil
-}
-
-func circuitAt(ctx context.Context, l *link.Link, resource, what string, h *byHand) error {
-	do := map[string]string{"open": "open", "close": "close", "auto": "free"}[what]
-	r, err := l.Client.Circuit(ctx, resource, api.CircuitChange{Do: do, For: api.Duration(h.span), Reason: h.reason})
-	if err != nil {
-		return err
-	}
-	said := map[string]string{
-		"auto":  "follows failures again",
-		"open":  fmt.Sprintf("is open until %s, so no call starts: %s", term.ClockTime(h.until()), h.reason),
-		"close": fmt.Sprintf("is closed until %s, even if calls fail: %s", term.ClockTime(h.until()), h.reason),
-	}[what]
-	fmt.Fprintf(l.Env.Stdout, "the circuit of %s %s\n", cmp.Or(r.Name, resource), said)
-	return nil
-}
-
 // remoteScaling changes and shows how workers follow the load.
 func (o *scalingOptions) remoteScaling(ctx context.Context, l *link.Link) error {
 	s, err := l.Scaling(ctx)
 	if err == nil && o.changes() {
 		s, err = l.ChangeScaling(ctx, func(now *api.ScalingSettings) error {
-			all := weir.Scaling{
-				Policy: now.Policy, Shadow: now.Shadow, Min: now.Min, Max: now.Max, Drain: time.Duration(now.Drain),
-				Paused: now.Paused, Timetables: now.Timetables,
-			}
+			all := scalingOf(now)
 			o.change(&all)
 			now.Policy, now.Shadow, now.Min, now.Max, now.Paused, now.Timetables = all.Policy, all.Shadow, all.Min, all.Max,
 				all.Paused, all.Timetables
@@ -171,15 +107,11 @@ func (o *scalingOptions) remoteScaling(ctx context.Context, l *link.Link) error 
 	if err != nil {
 		return err
 	}
-	if o.format == command.JSON {
-		return command.PrintJSON(l.Env, s)
-	}
-	p, _ := command.Outward(l.Env)
-	for _, line := range scalingLines(p, &weir.Scaling{
-		Policy: s.Policy, Shadow: s.Shadow, Min: s.Min, Max: s.Max, Drain: time.Duration(s.Drain), Paused: s.Paused,
-		Timetables: s.Timetables,
-	}) {
-		fmt.Fprintln(l.Env.Stdout, line)
-	}
-	return nil
+	all := scalingOf(&s)
+	return o.show(l.Env, s, &all)
+}
+
+func scalingOf(s *api.ScalingSettings) weir.Scaling {
+	return weir.Scaling{Policy: s.Policy, Shadow: s.Shadow, Min: s.Min, Max: s.Max, Drain: time.Duration(s.Drain), Paused: s.Paused,
+		Timetables: s.Timetables}
 }

@@ -15,7 +15,7 @@ func TestLanesOfAServerAreRoundedAndTellTheirLastDecisionWhole(t *testing.T) {
 	why := "3 → 5 workers: " + strings.Repeat("tasks wait for longer than they may, ", 4) + "and the rate has room"
 	l := &link.Link{Printer: &command.Printer{Env: &command.Env{Stdout: &out}, Out: command.Table}}
 	lane := api.Lane{Partition: "p00", Lane: "award", Workers: 3, Need: 4.123456, Useful: 1234.5678, PWQD: 0.7666, Decision: &api.Decision{Sentence: why}}
-	if err := command.List(l.Printer, laneView(), command.Seq([]api.Lane{lane}), 0); err != nil {
+	if err := command.List(l.Printer, laneView, command.Seq([]api.Lane{lane}), 0); err != nil {
 		t.Fatal(err)
 	}
 	row := strings.Split(out.String(), "\n")[1]

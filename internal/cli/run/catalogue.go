@@ -177,7 +177,7 @@ func httpStep(name string, s config.Step, o execute.HTTPOptions) (weir.Step, err
 	}
 	h := weir.HTTPAction[json.RawMessage, json.RawMessage]{Name: name, URL: s.URL, Header: header, Timeout: time.Duration(s.Timeout)}
 	if s.SecretFile != "" {
-		if h.Secret, err = command.ReadSecret(s.SecretFile); err != nil {
+		if h.Secret, err = command.ReadSecret("secret file", s.SecretFile); err != nil {
 			return weir.Step{}, err
 		}
 	}

@@ -16,7 +16,8 @@ import (
 
 // dryRun reads and checks everything, and runs nothing.
 func dryRun(ctx context.Context, env *command.Env, o *runOptions, steps []weir.Step) error {
-	in, err := waitInput(env, &o.Options, spec.Discard{})
+	rows := &spec.Skipped{}
+	in, err := waitInput(env, &o.Options, rows)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,8 @@ func dryRun(ctx context.Context, env *command.Env, o *runOptions, steps []weir.S
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	scr.Print(in.Line(scr.Paint), watch.ChainLine(scr.Paint, inChain(steps, o.Spec.Steps)), watch.ForecastLine(scr.Paint, &f), "",
+	scr.Print(append([]string{in.Line(scr.Paint)}, rows.Lines("")...)...)
+	scr.Print(watch.ChainLine(scr.Paint, inChain(steps, o.Spec.Steps)), watch.ForecastLine(scr.Paint, &f), "",
 		"  dry run: nothing was run")
 	return l.Close()
 }

@@ -179,7 +179,7 @@ func (o *runOptions) chain(env *command.Env, c catalogue) (map[string]config.Ste
 	return actions, o.Fill()
 }
 
-// mark puts the id of the run among the params; see [runOf].
+// mark puts the id of the run among the params; see [local.RunIn].
 func (o *runOptions) mark(id string) error {
 	all := map[string]any{}
 	if len(o.Spec.Params) > 0 {

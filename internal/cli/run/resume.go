@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/cli/link"
 	"github.com/weirhq/weir/internal/cli/local"
 	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/cli/watch"
@@ -18,7 +22,7 @@ import (
 // resumeRun resumes a run that an earlier process began.
 func resumeRun(ctx context.Context, env *command.Env, o *runOptions, c catalogue) error {
 	scr := env.Screen()
-	r, b, err := pickUp(ctx, env, o.data, o.resume)
+	r, b, err := pickUp(ctx, env, o, c, o.resume)
 	if err != nil {
 		return err
 	}
@@ -72,49 +76,97 @@ func (s *session) goOn(ctx context.Context, o *runOptions, x *watch.Running) err
 
 // pickUp finds a run in a data directory: by its id, or the newest that has not ended. Without any it is the newest
 // of all, whose report is then written again.
-func pickUp(ctx context.Context, env *command.Env, data, id string) (r *local.Run, b api.BulkAction, err error) {
-	l, err := local.Open(ctx, env, data, local.Options{})
+func pickUp(ctx context.Context, env *command.Env, o *runOptions, c catalogue, id string) (r *local.Run, b api.BulkAction,
+	err error) {
+	l, err := local.Open(ctx, env, o.data, local.Options{})
 	if err != nil {
 		return nil, b, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if id != Newest {
-		return findRun(ctx, l, id)
+		return findRun(ctx, l, o, c, id)
 	}
-	ids, err := l.Runs.Ids()
+	ids, err := allRuns(ctx, l)
 	if err != nil {
 		return nil, b, command.Other(err, "")
 	}
 	if len(ids) == 0 {
-		return nil, b, command.BadUsage("start one with "+env.Program+" run FILE", "no run found in %s", data)
+		return nil, b, command.BadUsage("start one with "+env.Program+" run FILE", "no run found in %s", o.data)
 	}
 	for _, id := range ids {
-		if r, b, err = findRun(ctx, l, id); err == nil && !b.State.Final() || err != nil && !errors.Is(err, weir.ErrNotFound) {
+		if r, b, err = findRun(ctx, l, o, c, id); err == nil && !b.State.Final() || err != nil && !errors.Is(err, weir.ErrNotFound) {
 			return r, b, err
 		}
 	}
-	return findRun(ctx, l, ids[0])
+	return findRun(ctx, l, o, c, ids[0])
 }
 
-// find returns a run and its bulk action. One that was never accepted is forgotten.
-func findRun(ctx context.Context, l *local.Node, id string) (*local.Run, api.BulkAction, error) {
-	r, err := l.Runs.Get(id)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, api.BulkAction{}, unknownRun(l, id)
-	}
+// allRuns lists the runs of a data directory, the newest first: those with a record, and those whose record was deleted.
+func allRuns(ctx context.Context, l *local.Node) ([]string, error) {
+	ids, err := l.Runs.Ids()
 	if err != nil {
-		return nil, api.BulkAction{}, command.Other(err, "")
+		return nil, err
+	}
+	to, err := link.ToNode(l)
+	if err != nil {
+		return nil, err
+	}
+	for b, err := range to.List(ctx, client.Filter{}) {
+		if err != nil {
+			return nil, err
+		}
+		if local.RunIn(&b) != "" {
+			ids = append(ids, b.ID)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	slices.Reverse(ids)
+	return ids, nil
+}
+
+// findRun returns a run and its bulk action. One that was never accepted is forgotten.
+func findRun(ctx context.Context, l *local.Node, o *runOptions, c catalogue, id string) (*local.Run, api.BulkAction, error) {
+	r, lost := l.Runs.Get(id)
+	if lost != nil && !errors.Is(lost, os.ErrNotExist) {
+		return nil, api.BulkAction{}, command.Other(lost, "")
 	}
 	b, err := l.Service().Bulks.Get(ctx, id)
 	switch {
-	case errors.Is(err, weir.ErrNotFound) && !r.Accepted:
+	case errors.Is(err, weir.ErrNotFound) && lost == nil && !r.Accepted:
 		err = command.BadUsage("run the same command again to start afresh",
 			"the run over %s ended before its input was read: nothing was accepted", r.Input)
 		return nil, b, errors.Join(err, l.Runs.Remove(id))
 	case errors.Is(err, weir.ErrNotFound):
 		return nil, b, fmt.Errorf("%w: %w", unknownRun(l, id), weir.ErrNotFound)
+	case err == nil && lost != nil:
+		r, err = recoverRun(l, o, c, &b)
 	}
 	return r, b, err
+}
+
+// recoverRun makes the record of a run anew that has its items but lost its file. Actions of the program are known. URLs
+// have to be given by --url or --config: those of weir.yaml may be of another system by now.
+func recoverRun(l *local.Node, o *runOptions, c catalogue, b *api.BulkAction) (*local.Run, error) {
+	if local.RunIn(b) == "" {
+		return nil, command.BadUsage(fmt.Sprintf("start %s serve --data %s, then use --server", l.Env.Program, term.Quote(l.Data)),
+			"%s was submitted to a server, and only a server continues it", b.ID)
+	}
+	r := &local.Run{ID: b.ID, Input: b.Name, Actions: map[string]config.Step{}, Accepted: true, Rows: b.Counts.Total}
+	for _, s := range b.Steps {
+		a, err := c.find(s.Action)
+		switch known := err == nil && (a.URL == "" || o.config != ""); {
+		case !known && len(o.steps) == 0:
+			return nil, command.BadUsage(fmt.Sprintf("give it again with %s run --resume %s%s, and --url URL or --config FILE",
+				l.Env.Program, b.ID, l.DataFlag()),
+				"%s has its items, but the file with the URL of %s was deleted", b.ID, s.Action)
+		case !known:
+			a.URL = o.steps[0].URL // corrected gives each its own
+		}
+		r.Actions[s.Action] = a
+	}
+	l.Env.Screen().Print("  the file of this run was deleted: limits such as --rate, and --report, are those of this command")
+	return r, l.Runs.Save(r)
 }
 
 func unknownRun(l *local.Node, id string) error {

@@ -28,7 +28,7 @@ func retryCommand() command.Command {
 		Use: "retry ID", Short: "retry the failed or cancelled items of a bulk action",
 		Long: `Submits items again as a new bulk action that is linked to the first. Each item continues at the step at which
 it ended; the outputs of its earlier steps are kept. By default failed items are retried; with --state cancelled, items
-that a deadline, a user or a rule cancelled. In a data directory the command runs them to their end. ` + link.Elsewhere,
+that a deadline, a user or a rule cancelled. In a data directory the command runs them to their end.` + link.Elsewhere,
 		Example: `  weir retry ba_01k9x…                                          a run in .weir
   weir retry ba_01k9x… --server https://weir.example.com --code bad_address --rate 50/s
   weir retry ba_01k9x… --state cancelled                        what its deadline cancelled`,
@@ -78,7 +78,7 @@ that a deadline, a user or a rule cancelled. In a data directory the command run
 // retryRun runs items of a run again.
 func retryRun(ctx context.Context, env *command.Env, o *runOptions, c catalogue, id string, again api.Again) error {
 	scr := env.Screen()
-	r, b, err := pickUp(ctx, env, o.data, id)
+	r, b, err := pickUp(ctx, env, o, c, id)
 	if err != nil {
 		return err
 	}

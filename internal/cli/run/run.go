@@ -34,8 +34,8 @@ func runCommand() command.Command {
 		Use: "run FILE|-", Short: "run actions over the items of a file and write a report",
 		Long: `Reads items from a file (CSV, NDJSON or JSON, also as gzip or zstd; - is stdin), runs a chain of
 actions over them, and writes a report. No server is needed: the command is a node of its own, and its state is kept in
-the folder .weir. It listens on no port. list, get, errors, items, item, report and retry work on that folder, too. To
-pause or cancel an interrupted run, start weir serve on the folder.
+the folder .weir. It listens on no port. list, get, errors, items, item, report, retry, pause and cancel work on that
+folder, too, while no run uses it.
 
 --resume continues an interrupted run. If a URL was wrong, correct it with --resume and --url or --config: done items
 stay done, and items keep their idempotency keys.

@@ -66,7 +66,7 @@ func (s *session) finish(ctx context.Context, limit time.Duration, all []*watch.
 	w := &watch.Watcher{Link: s.Link, Screen: s.screen, Began: time.Now(), Limit: limit, Here: &s.Worker, Broken: s.Broken}
 	for _, r := range all {
 		w.Tracks = append(w.Tracks, &watch.Track{ID: r.Bulk.ID, Label: r.Bulk.Name, Steps: inChain(s.steps, r.Bulk.Steps),
-			Since: w.Began, Deadline: r.Bulk.Deadline, Now: watch.PanelCounts(&r.Bulk)})
+			Since: w.Began, Deadline: r.Bulk.Deadline, Now: api.Progress{Counts: r.Bulk.Counts}})
 	}
 	why, err := w.Run(ctx)
 	if err != nil {

@@ -109,7 +109,7 @@ func fileActions(c *config.Server) (actions []api.Action, resources []weir.Resou
 			return nil, nil, command.BadUsage("", "actions.%s: %v", name, err)
 		}
 		if s.SecretFile != "" {
-			if a.Secret, err = command.ReadSecret(s.SecretFile); err != nil {
+			if a.Secret, err = command.ReadSecret("secret file", s.SecretFile); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -154,7 +154,7 @@ func fileConnections(c *config.Server) (out []api.Connection, err error) {
 			conn.Secret["header."+k] = v
 		}
 		for k, file := range x.HeaderFile {
-			if conn.Secret["header."+k], err = command.ReadSecret(file); err != nil {
+			if conn.Secret["header."+k], err = command.ReadSecret("secret file", file); err != nil {
 				return nil, err
 			}
 		}

@@ -260,7 +260,9 @@ func (s *serving) shut() {
 
 // newLog returns the log of the server: stderr, as text for people and as JSON for programs.
 func newLog(env *command.Env, c *config.Server) *slog.Logger {
-	o := &slog.HandlerOptions{Level: c.Log.Level.Level()}
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Log.Level)) // package config has looked
+	o := &slog.HandlerOptions{Level: level}
 	if c.Log.Format == config.LogText || c.Log.Format == config.LogAuto && env.Terminal != nil {
 		return slog.New(slog.NewTextHandler(env.Stderr, o))
 	}

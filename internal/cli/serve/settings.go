@@ -70,7 +70,7 @@ func (o *Settings) Read(env *command.Env) (*config.Server, error) {
 	return config.Load(src)
 }
 
-// load is read, with all mistakes in the words for a user.
+// load is Read, with all mistakes as a failure of the command.
 func (o *Settings) load(env *command.Env) (*config.Server, error) {
 	c, err := o.Read(env)
 	if all, ok := errors.AsType[*config.Errors](err); ok {

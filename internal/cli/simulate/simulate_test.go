@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/lab/model"
 )
 
@@ -90,7 +91,7 @@ func TestWhatIsLeftAtADeadlineIsSaid(t *testing.T) {
 
 // TestASecondWorldIsRefused: it would be left out without a word.
 func TestASecondWorldIsRefused(t *testing.T) {
-	if _, err := readWorld("two.yaml", []byte("seed: 1\n---\nseed: 2\n")); err == nil || !strings.Contains(err.Error(), "2 documents") {
-		t.Errorf("%v, want that it has 2 documents", err)
+	if err := config.Decode("two.yaml", []byte("seed: 1\n---\nseed: 2\n"), new(model.World)); err == nil || !strings.Contains(err.Error(), "second document") {
+		t.Errorf("%v, want that it has a second document", err)
 	}
 }

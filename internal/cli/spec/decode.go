@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/parser"
@@ -48,16 +50,6 @@ func ReadAll[T any](env *command.Env, file string) (all []T, err error) {
 		return nil, err
 	}
 	return DecodeAll[T](file, raw)
-}
-
-// OneDocument refuses YAML with a second document, which would not be read. What is not YAML
-// at all is left to the decoder.
-func OneDocument(name string, raw []byte) error {
-	file, err := parser.ParseBytes(raw, 0)
-	if err == nil && len(file.Docs) > 1 {
-		return command.BadUsage("write one file for each, or a list", "%s has %d documents in it", name, len(file.Docs))
-	}
-	return nil
 }
 
 // Decode reads something in the API's shape, as YAML or JSON. What the API has no field for is refused.
@@ -112,8 +104,9 @@ func specJSON(name string, raw []byte) ([]byte, error) {
 	if trimmed[0] == '{' || trimmed[0] == '[' {
 		return trimmed, nil
 	}
-	if err := OneDocument(name, raw); err != nil {
-		return nil, err
+	// A second document would not be read. What is not YAML at all is left to the decoder.
+	if file, err := parser.ParseBytes(raw, 0); err == nil && len(file.Docs) > 1 {
+		return nil, command.BadUsage("write one file for each, or a list", "%s has %d documents in it", name, len(file.Docs))
 	}
 	raw, err := yaml.YAMLToJSON(raw)
 	if err != nil {
@@ -126,7 +119,7 @@ func decodeJSON(name string, raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return badSpec(name, err, into)
+		return badSpec(name, raw, err, into)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return command.BadUsage("keep one", "%s has more than one document", name)
@@ -137,7 +130,7 @@ func decodeJSON(name string, raw []byte, into any) error {
 const seeFields = "see /openapi.yaml of the server for the fields"
 
 // badSpec explains why a document does not have the API's shape. The decoder has filled into as far as it could.
-func badSpec(name string, err error, into any) error {
+func badSpec(name string, raw []byte, err error, into any) error {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := ""
 		if t.Field != "" {
@@ -145,12 +138,43 @@ func badSpec(name string, err error, into any) error {
 		}
 		return command.BadUsage(seeFields, "%s: %smust be %s, not %s", name, field, wantedName(t.Type.Kind()), valueName(t.Value))
 	}
+	if t, ok := errors.AsType[*time.ParseError](err); ok {
+		value := strings.Trim(t.Value, `"`)
+		fix := "write a time with its zone, as in 2030-01-31T18:00:00Z"
+		if _, span := time.ParseDuration(value); span == nil {
+			if _, ok := into.(*api.NewBulkAction); ok {
+				fix += ", or leave it out and use --deadline " + value
+			}
+		}
+		return command.BadUsage(fix, "%s: %s%q is not a time", name, fieldWith(raw, value), value)
+	}
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	field, unknown := strings.CutPrefix(text, "unknown field ")
 	if !unknown {
 		return command.BadUsage(seeFields, "%s: %s", name, text)
 	}
 	return command.BadUsage(unknownFix(strings.Trim(field, `"`), into), "%s: %s", name, text)
+}
+
+// fieldWith names the field that has a value, as a decoder does not: "deadline: ". Empty: not found.
+func fieldWith(raw []byte, value string) string {
+	var doc any
+	_ = json.Unmarshal(raw, &doc) // the decoder got past it
+	var find func(v any, path string) string
+	find = func(v any, path string) string {
+		if m, ok := v.(map[string]any); ok {
+			for _, k := range slices.Sorted(maps.Keys(m)) {
+				if found := find(m[k], strings.TrimPrefix(path+"."+k, ".")); found != "" {
+					return found
+				}
+			}
+		}
+		if v == value {
+			return path + ": "
+		}
+		return ""
+	}
+	return find(doc, "")
 }
 
 // unknownFix says what to do about a field that the API does not have.

@@ -36,6 +36,7 @@ type Input struct {
 	faults     []string
 	repeats    []string // the first rows whose id came before
 	Unasked    bool     // no rule for duplicates was given: many of them refuse the input
+	Template   string   // that sets the rule for duplicates; empty: flags do
 	Resend     bool     // duplicates are passed on, for a server that leaves them out and counts them
 }
 
@@ -259,14 +260,18 @@ func (in *Input) listFaults() string {
 func (in *Input) waysOut() string {
 	var ways []string
 	listed := " and lists them in the report"
-	if _, none := in.lists.(Discard); none {
-		listed = ""
+	if _, here := in.lists.(*Skipped); here {
+		listed = "" // duplicates are only counted, and bad rows are shown anyway
 	}
 	if in.Bad.Load() > 0 && in.invalid != config.SkipInvalid {
 		ways = append(ways, "--invalid skip leaves bad rows out"+listed)
 	}
 	if in.Repeated.Load() > 0 && in.duplicates == config.RefuseDuplicates {
-		ways = append(ways, "--duplicates keep-first leaves repeated ids out"+listed)
+		way := "--duplicates keep-first leaves repeated ids out" + listed
+		if in.Template != "" {
+			way = "duplicates: keep_first in the template " + in.Template + " leaves repeated ids out"
+		}
+		ways = append(ways, way)
 	}
 	return "correct the file, or " + term.JoinAnd(ways)
 }
@@ -303,12 +308,3 @@ func (in *Input) Reading() string {
 	}
 	return line
 }
-
-// Discard is rowLists for a dry run.
-type Discard struct{}
-
-// Duplicate implements [RowLists].
-func (Discard) Duplicate(report.Duplicate) error { return nil }
-
-// Invalid implements [RowLists].
-func (Discard) Invalid(report.Invalid) error { return nil }

@@ -4,6 +4,7 @@ package spec
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/core/near"
 	"github.com/weirhq/weir/internal/service/schedule"
 )
 
@@ -214,8 +216,7 @@ func (o *Options) setMaps() error {
 			}
 		}
 		if at < 0 && len(o.Spec.Steps) != 1 {
-			return command.BadUsage("write the step before it, as in "+StepName(o.Spec.Steps[0])+"."+text,
-				"--map: %q does not say which step", text)
+			return o.whichStep(to, text)
 		}
 		s := &o.Spec.Steps[max(at, 0)]
 		if s.Input == nil {
@@ -224,6 +225,27 @@ func (o *Options) setMaps() error {
 		s.Input[to] = expression
 	}
 	return nil
+}
+
+// whichStep refuses a --map that names none of the steps.
+func (o *Options) whichStep(to, text string) error {
+	var names []string
+	for _, s := range o.Spec.Steps {
+		names = append(names, StepName(s))
+	}
+	if len(names) == 0 {
+		return command.BadUsage("leave it out", "--map: %q needs a step, and no step is given here", text)
+	}
+	fix := "the steps are " + strings.Join(names, ", ") + "; write one of them before it, as in " + names[0] + "." + text
+	step, field, dotted := strings.Cut(to, ".")
+	if !dotted {
+		return command.BadUsage(fix, "--map: %q does not say which step", text)
+	}
+	fix = "the steps are " + strings.Join(names, ", ")
+	if meant := near.Word(step, names); meant != "" {
+		fix = fmt.Sprintf("did you mean %s.%s? %s", meant, field, fix)
+	}
+	return command.BadUsage(fix, "--map: %q: no step is called %s", text, step)
 }
 
 // ReadFile reads something in the API's shape, as YAML or JSON.

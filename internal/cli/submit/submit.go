@@ -62,6 +62,7 @@ type submitOptions struct {
 	wait          bool
 	timeout       config.Span
 	resume        string
+	skipped       string
 }
 
 func (o *submitOptions) bind(fs *pflag.FlagSet) {
@@ -72,7 +73,10 @@ func (o *submitOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.template, "template", "", "`NAME` of a template of the server, with its steps and rules")
 		fs.StringArrayVar(&o.params, "param", nil, "`NAME=VALUE` of a template parameter, as in amount=500; repeatable")
 	})
-	command.Grouped(fs, "What to read", o.BindInput)
+	command.Grouped(fs, "What to read", func(fs *pflag.FlagSet) {
+		o.BindInput(fs)
+		fs.StringVar(&o.skipped, "skipped", "", "`FILE` for the rows that are left out, invalid or duplicate, as lines of JSON")
+	})
 	command.Grouped(fs, "How", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.Name, "name", "", "`NAME` of the bulk action (default: the name of the file)")
 		fs.StringVar(&o.Tenant, "tenant", "", "`TENANT` that owns the bulk action (default: the tenant of the API key)")
@@ -102,24 +106,26 @@ func (o *submitOptions) run(ctx context.Context, l *link.Link, file string) erro
 		return err
 	}
 	var in *spec.Input
-	err := spec.OrEnd(ctx, func() (err error) { in, err = spec.OpenInput(l.Env, &o.InputOptions, spec.Discard{}); return err })
+	rows := &spec.Skipped{Path: l.Env.Path(o.skipped)}
+	err := spec.OrEnd(ctx, func() (err error) { in, err = spec.OpenInput(l.Env, &o.InputOptions, rows); return err })
 	if err != nil {
 		return err
 	}
+	in.Template = o.Spec.Template
 	in.Unasked, in.Resend = o.Unasked, true
 	b, err := o.begin(ctx, l, in)
 	if err != nil {
 		return errors.Join(err, in.Reader.Close())
 	}
 	s := &sender{Link: l, screen: l.Env.Screen(), in: in, id: b.ID, skip: b.Counts.Total + b.Duplicates}
-	if err := spec.OrEnd(ctx, func() error { return errors.Join(s.all(ctx), in.Reader.Close()) }); err != nil {
+	if err := spec.OrEnd(ctx, func() error { return errors.Join(s.all(ctx), in.Reader.Close(), rows.Close()) }); err != nil {
 		return o.stopped(ctx, l, b.ID, err)
 	}
 	sent := s.sent
 	if b, err = l.Seal(ctx, s.id, api.Seal{ExpectedItems: &sent}); err != nil {
 		return o.stopped(ctx, l, s.id, err)
 	}
-	s.screen.Print(in.Line(s.screen.Paint))
+	s.screen.Print(append([]string{in.Line(s.screen.Paint)}, rows.Lines(o.skipped)...)...)
 	return o.sealed(ctx, l, b)
 }
 
@@ -139,6 +145,9 @@ func (o *submitOptions) complete(env *command.Env) error {
 		n.Steps = append(n.Steps, api.Step{Action: a})
 	}
 	switch {
+	case len(n.Items) > 0 || n.Source != nil:
+		return command.BadUsage("leave items and source out of it, or create all of it with "+env.Program+
+			" api POST bulk-actions -d @FILE", "%s says where the items come from, and so does %s", o.ChainFile, o.Input)
 	case o.Input == "-" && env.StdinTerminal:
 		return command.BadUsage("pipe it in, as in  cat users.csv | "+env.Program+" submit -",
 			"stdin is a terminal: no input is piped in")
@@ -236,7 +245,7 @@ func (o *submitOptions) sealed(ctx context.Context, l *link.Link, b api.BulkActi
 		scr.Print(fmt.Sprintf("  %s      %s start %s%s", scr.Paint.Dim("next"), l.Env.Program, b.ID, l.Flag))
 	}
 	if !o.wait && !o.watch {
-		return command.One(l.Printer, watch.BulkView(), b)
+		return command.One(l.Printer, watch.BulkView, b)
 	}
 	if l.Out == command.ID {
 		fmt.Fprintln(l.Env.Stdout, b.ID)

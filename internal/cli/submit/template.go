@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
 )
 
@@ -36,6 +37,9 @@ func (o *submitOptions) askTemplate(ctx context.Context, l *link.Link) error {
 			return err
 		}
 		o.ID = cmp.Or(o.ID, t.BulkAction.ItemID)
+		if err == nil { // the server would refuse them, too, but knows no lines of the file
+			o.Duplicates = config.DuplicateRule(strings.ReplaceAll(cmp.Or(t.BulkAction.Duplicates, "refuse"), "_", "-"))
+		}
 		for _, p := range t.Params {
 			types[p.Name] = p.Type
 		}

@@ -41,10 +41,10 @@ func Tame(s string) string {
 	return b.String()
 }
 
-// ownColour matches what [paint] writes around text.
+// ownColour matches what [Paint] writes around text.
 var ownColour = regexp.MustCompile(`\x1b\[(?:0|1|2|31|32|33|36)m`)
 
-// Tame is tame for a line that was painted: it keeps our own colours, where there are any.
+// Tame is the function Tame for a line that was painted: it keeps our own colours, where there are any.
 func (p Paint) Tame(line string) string {
 	if !p {
 		return Tame(line)
@@ -59,7 +59,7 @@ func (p Paint) Tame(line string) string {
 	return b.String()
 }
 
-// TameText is tame for text of several lines, each of which but the first is indented: none can pass for a line of ours.
+// TameText is Tame for text of several lines, each of which but the first is indented: none can pass for a line of ours.
 func TameText(text, indent string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {

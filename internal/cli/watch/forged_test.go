@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/clitest"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/term"
@@ -16,9 +17,9 @@ func TestNoNameGivesOrdersToTheTerminal(t *testing.T) {
 	for _, h := range clitest.Hostile() {
 		h = h[:min(len(h), 60)]
 		steps := []weir.Step{{Name: h, Resource: weir.Resource{Name: h, Rate: 1}}}
-		now := weir.Progress{Counts: weir.Counts{Total: 2}, WaitingOn: []string{"rate"}, Steps: make([]weir.StepCounts, 1)}
+		now := api.Progress{Counts: api.Counts{Total: 2}, WaitingOn: []api.Cause{{Reason: "rate"}}, Steps: make([]api.StepProgress, 1)}
 		one, two := &Track{Label: h, Steps: steps, Now: now}, &Track{Label: h, Steps: steps, Now: now}
-		two.Now.WaitingOn = []string{h}
+		two.Now.WaitingOn = []api.Cause{{Reason: h}}
 		for _, tracks := range [][]*Track{{one}, {two}, {one, two}} {
 			out := &clitest.Shot{}
 			env := &command.Env{Stderr: out, Terminal: &term.Terminal{Width: func() int { return 200 }}, NoColour: true}

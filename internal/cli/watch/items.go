@@ -24,7 +24,7 @@ func ShowTrial(l *link.Link, steps []api.TrialStep, whole any) (err error) {
 		for i := range steps {
 			all = append(all, steps[i].Items...)
 		}
-		err = command.List(l.Printer, ItemView(), command.Seq(all), 0)
+		err = command.List(l.Printer, ItemView, command.Seq(all), 0)
 	case command.Table:
 		for i := range steps {
 			printTrial(l, &steps[i], len(steps) > 1)
@@ -81,22 +81,9 @@ func trialVerdict(steps []api.TrialStep) error {
 }
 
 // ItemView shows items.
-func ItemView() command.View[api.ItemResult] {
-	type i = api.ItemResult
-	return command.View[i]{
-		Plural: "items",
-		ID:     func(x *i) string { return x.ID },
-		Columns: []command.Column[i]{
-			command.Col("id", func(x *i) any { return x.ID }),
-			command.Col("state", func(x *i) any { return x.State }),
-			command.Col("step", func(x *i) any { return x.Step }),
-			command.Col("code", func(x *i) any { return x.Code }),
-			command.Col("message", func(x *i) any { return x.Message + x.Reason }),
-			command.Col("attempts", func(x *i) any { return x.Attempts }),
-			command.Col("item", func(x *i) any { return x.Item }),
-		},
-	}
-}
+var ItemView = command.NewView("items", "id", "id, state, step, code, message, attempts, item", "", command.Texts[api.ItemResult]{
+	"message": func(x *api.ItemResult) any { return x.Message + x.Reason },
+})
 
 // ItemState writes the state of an item in its colour.
 func ItemState(p term.Paint, x *api.ItemResult) string {

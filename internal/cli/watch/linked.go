@@ -23,7 +23,7 @@ func Linked(ctx context.Context, l *link.Link, made api.Linked, wait bool, timeo
 		}
 		l.Say("%s in %s", term.Plural(made.Items, "item", "items"),
 			term.Plural(int64(len(made.BulkActions)), "bulk action", "bulk actions"))
-		return command.List(l.Printer, BulkView(), command.Seq(made.BulkActions), 0)
+		return command.List(l.Printer, BulkView, command.Seq(made.BulkActions), 0)
 	}
 	ctx, cancel := command.Within(ctx, time.Duration(timeout))
 	defer cancel()

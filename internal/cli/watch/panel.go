@@ -16,9 +16,6 @@ import (
 	"github.com/weirhq/weir/internal/core/partition"
 )
 
-// Took returns how long a bulk action ran, from its submit.
-func (t *Track) Took() time.Duration { return t.Now.Finished.Sub(t.Now.Started) }
-
 // Track is one bulk action that is being watched.
 type Track struct {
 	ID    string // empty until open has returned it
@@ -26,8 +23,10 @@ type Track struct {
 	Label string
 	Steps []weir.Step
 	state api.State // empty until something was heard of it
-	Now   weir.Progress
+	Now   api.Progress
 	Since time.Time // errors before it are of an earlier process
+	// Started and Finished are known of one that has ended, if there are several.
+	Started, Finished time.Time
 	// Deadline cancels the remaining items; zero without one.
 	Deadline time.Time
 	speed    []partition.Lately // by step
@@ -43,7 +42,7 @@ func (t *Track) find(ctx context.Context) (err error) {
 }
 
 // note takes newer progress, received at a time.
-func (t *Track) note(at time.Time, p weir.Progress) {
+func (t *Track) note(at time.Time, p api.Progress) {
 	t.Now = p
 	if t.speed == nil {
 		t.speed = make([]partition.Lately, len(p.Steps))
@@ -54,7 +53,7 @@ func (t *Track) note(at time.Time, p weir.Progress) {
 }
 
 // passed returns how many items have ended at a step.
-func passed(s weir.StepCounts) int64 { return s.Done + s.Failed + s.LeftOut }
+func passed(s api.StepProgress) int64 { return s.Done + s.Failed + s.LeftOut }
 
 // Total returns how many items the tracks have, and how many of them have ended.
 func Total(tracks []*Track) (c weir.Counts) {
@@ -88,9 +87,9 @@ func panel(p term.Paint, wide int, tracks []*Track, elapsed time.Duration, help 
 }
 
 // lastError returns the newest error of the tracks whose calls fail now, or nil.
-func lastError(tracks []*Track) (last *weir.LastError) {
+func lastError(tracks []*Track) (last *api.LastError) {
 	for _, t := range tracks {
-		if e := t.Now.LastError; t.Now.Failing() && !e.Last.Before(t.Since) && !t.Now.State.Final() &&
+		if e := t.Now.LastError; e != nil && e.Failing && !e.Last.Before(t.Since) && !t.Now.State.Final() &&
 			(last == nil || e.Last.After(last.Last)) {
 			last = e
 		}
@@ -99,7 +98,9 @@ func lastError(tracks []*Track) (last *weir.LastError) {
 }
 
 // errorLine puts an error into one line.
-func errorLine(e *weir.LastError) string { return term.Tame(e.Step + ": " + e.String()) }
+func errorLine(e *api.LastError) string {
+	return term.Tame(e.Step + ": " + (*weir.LastError)(e).String())
+}
 
 func (t *Track) stepLines(p term.Paint, wide int) (lines []string) {
 	names := 0
@@ -109,7 +110,7 @@ func (t *Track) stepLines(p term.Paint, wide int) (lines []string) {
 	left := t.Now.Counts.Total
 	counts := countWidth(left)
 	for i, s := range t.Steps {
-		var n weir.StepCounts
+		var n api.StepProgress
 		if i < len(t.Now.Steps) {
 			n = t.Now.Steps[i]
 		}
@@ -133,13 +134,13 @@ func bulkLines(p term.Paint, wide int, tracks []*Track) (lines []string) {
 		counts = max(counts, countWidth(t.Now.Counts.Total))
 	}
 	for _, t := range tracks {
-		c, last := t.Now.Counts, len(t.speed)-1
+		c, last := weir.Counts(t.Now.Counts), len(t.speed)-1
 		pace := ""
 		if last >= 0 {
 			pace = term.PerSecond(t.speed[last].Rate)
 		}
 		if t.Now.State.Final() {
-			pace = endMark(p, c) + " in " + term.Span(t.Now.Finished.Sub(t.Now.Started))
+			pace = endMark(p, c) + " in " + term.Span(t.Finished.Sub(t.Started))
 		}
 		lines = append(lines, bar(p, wide, term.Pad(term.Tame(t.Label), names), c.Ended(), c.Total, counts, pace))
 	}
@@ -203,7 +204,7 @@ func countLine(p term.Paint, wide int, tracks []*Track, elapsed time.Duration) s
 // remaining is the longest estimate: all of it has to end.
 func remaining(tracks []*Track) (left time.Duration) {
 	for _, t := range tracks {
-		left = max(left, t.Now.Remaining)
+		left = max(left, time.Duration(t.Now.ETA))
 	}
 	return left
 }
@@ -240,10 +241,14 @@ var causes = map[string]string{
 // tooLate is said of a bulk action that waits on something, and for too long.
 const tooLate = "too late for its deadline"
 
-// withLate adds it to a text, if it is among the other causes.
-func withLate(text string, others []string) string {
-	if slices.ContainsFunc(others, func(c string) bool { return c == causes["late"] }) {
-		return text + "; " + tooLate
+// causesText tells the worst cause, and that it makes the bulk action miss its deadline, if so. Empty: there is none.
+func causesText(all []api.Cause) string {
+	if len(all) == 0 {
+		return ""
+	}
+	text := causeText(all[0])
+	if slices.ContainsFunc(all[1:], func(c api.Cause) bool { return c.Reason == "late" }) {
+		text += "; " + tooLate
 	}
 	return text
 }
@@ -260,7 +265,7 @@ func waitLine(p term.Paint, wide int, tracks []*Track, help string) string {
 func firstCause(tracks []*Track) string {
 	for _, t := range tracks {
 		if !t.Now.State.Final() && len(t.Now.WaitingOn) > 0 {
-			return withLate(term.Tame(t.Now.WaitingOn[0]), t.Now.WaitingOn[1:])
+			return term.Tame(causesText(t.Now.WaitingOn))
 		}
 	}
 	return ""
@@ -302,7 +307,7 @@ func newError(tracks []*Track) string {
 }
 
 // tell is a line for an error of another kind than those before.
-func (t *Track) tell(e *weir.LastError) string {
+func (t *Track) tell(e *api.LastError) string {
 	kind := e.Step + "\x00" + e.Code + "\x00" + string(fault.AppendNormal(nil, e.Message))
 	if t.told[kind] || len(t.told) >= mostTold {
 		return ""

@@ -21,10 +21,11 @@ func twoSteps() []weir.Step {
 }
 
 func halfway() *Track {
-	return &Track{Label: "spring", Steps: twoSteps(), Now: weir.Progress{
-		Counts:    weir.Counts{Total: 1000, Ready: 350, Waiting: 20, InFlight: 30, Done: 590, Failed: 10},
-		Steps:     []weir.StepCounts{{Done: 790, Failed: 10}, {Done: 590}},
-		Remaining: 35*time.Minute + 19*time.Second, WaitingOn: []string{"rate of send-message", "the next attempt"},
+	return &Track{Label: "spring", Steps: twoSteps(), Now: api.Progress{
+		Counts:    api.Counts{Total: 1000, Ready: 350, Waiting: 20, InFlight: 30, Done: 590, Failed: 10},
+		Steps:     []api.StepProgress{{Done: 790, Failed: 10}, {Done: 590}},
+		ETA:       api.Duration(35*time.Minute + 19*time.Second),
+		WaitingOn: []api.Cause{{Reason: "rate", Resource: "send-message"}, {Reason: "retry"}},
 	}, speed: []partition.Lately{{Rate: 499}, {Rate: 299}}}
 }
 
@@ -47,7 +48,7 @@ func TestADeadlineIsShownUntilTheEnd(t *testing.T) {
 	if live, plain := countLine(false, 100, []*Track{tr}, time.Minute), plainLine([]*Track{tr}, time.Minute); !strings.HasSuffix(live, want) || !strings.HasSuffix(plain, want) {
 		t.Errorf("panel: %q; line: %q; want %q at the end", live, plain, want)
 	}
-	tr.Now.State = weir.BulkCompleted
+	tr.Now.State = api.Completed
 	if got := countLine(false, 100, []*Track{tr}, time.Minute); strings.Contains(got, "deadline") {
 		t.Errorf("after the end: %q", got)
 	}
@@ -55,9 +56,9 @@ func TestADeadlineIsShownUntilTheEnd(t *testing.T) {
 
 func TestPanelOfSeveralHasALineEach(t *testing.T) {
 	small := halfway()
-	small.Label, small.Now.State = "acme", weir.BulkCompleted
-	small.Now.Counts = weir.Counts{Total: 5, Done: 5}
-	small.Now.Started, small.Now.Finished = time.Unix(10, 0), time.Unix(12, 0)
+	small.Label, small.Now.State = "acme", api.Completed
+	small.Now.Counts = api.Counts{Total: 5, Done: 5}
+	small.Started, small.Finished = time.Unix(10, 0), time.Unix(12, 0)
 	lines := panel(false, 100, []*Track{halfway(), small}, time.Second, "")
 	if !strings.HasPrefix(lines[1], "  spring") || !strings.Contains(lines[1], "600/1,000") {
 		t.Errorf("line of the running one: %q", lines[1])
@@ -104,7 +105,7 @@ func TestTheFirstRatesAreMeansFromTheStart(t *testing.T) {
 	tr, now := &Track{}, time.Unix(100, 0)
 	for i := range 7 { // 1,500 a second, and a task more at the first look
 		done := int64(300*i + min(i, 1)*20)
-		tr.note(now.Add(time.Duration(i)*200*time.Millisecond), weir.Progress{Steps: []weir.StepCounts{{Done: done}}})
+		tr.note(now.Add(time.Duration(i)*200*time.Millisecond), api.Progress{Steps: []api.StepProgress{{Done: done}}})
 	}
 	if got := tr.speed[0].Rate; got < 1500 || got > 1520 {
 		t.Errorf("rate after 1.2 s = %v, want the mean, 1517", got)
@@ -134,14 +135,14 @@ func TestForecast(t *testing.T) {
 		t.Errorf("offBy = %q", got)
 	}
 	cut := &report.Summary{State: "completed", Reason: "deadline", Counts: weir.Counts{Total: 4, Done: 1, Failed: 1, Cancelled: 2}, Steps: []report.Step{{LeftOut: 1}, {Cancelled: 1}}}
-	if got := offBy(said, cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 failed" {
+	if got := offBy(said, cut, took) + headline(false, cut, "9s"); got != "■ ended by its deadline after 9s, 1 item cancelled, 1 item failed" {
 		t.Errorf("ended by its deadline: %q", got)
 	}
 }
 
 func TestAnErrorOfAnEarlierProcessIsNotTold(t *testing.T) {
 	began := time.Now()
-	tr := &Track{Since: began, Now: weir.Progress{State: weir.BulkRunning, LastError: &weir.LastError{Step: "award", Code: "refused", Last: began.Add(-time.Minute), Failing: true}}}
+	tr := &Track{Since: began, Now: api.Progress{State: api.Running, LastError: &api.LastError{Step: "award", Code: "refused", Last: began.Add(-time.Minute), Failing: true}}}
 	if line := newError([]*Track{tr}); line != "" {
 		t.Errorf("told %q, want nothing: the error is older than the process", line)
 	}
@@ -152,14 +153,13 @@ func TestAnErrorOfAnEarlierProcessIsNotTold(t *testing.T) {
 }
 
 func TestAnErrorOfThePastIsNotShownAsOfNow(t *testing.T) {
-	e := &weir.LastError{Step: "message", Code: "http_404", Message: "http_404: answered 404", Count: 3, Last: time.Date(2030, 1, 31, 12, 3, 4, 0, time.UTC), Failing: true}
-	tracks := []*Track{{Now: weir.Progress{State: weir.BulkRunning, LastError: e}}}
+	e := &api.LastError{Step: "message", Code: "http_404", Message: "http_404: answered 404", Count: 3, Last: time.Date(2030, 1, 31, 12, 3, 4, 0, time.UTC), Failing: true}
+	tracks := []*Track{{Now: api.Progress{State: api.Running, LastError: e}}}
 	shown := func() string {
 		return newError(tracks) + plainLine(tracks, time.Second) + strings.Join(panel(term.Paint(false), 100, tracks, time.Second, ""), "\n")
 	}
 	got := func() string {
-		x := api.LastError(*e)
-		return lastErrorText(&api.BulkAction{LastError: &x})
+		return lastErrorText(&api.BulkAction{LastError: e})
 	}
 	if text := shown(); !strings.Contains(text, "calls fail: message: http_404") || strings.Count(text, "last error") != 2 {
 		t.Errorf("while calls fail, shows\n%s", text)
@@ -178,7 +178,7 @@ func TestAnErrorOfThePastIsNotShownAsOfNow(t *testing.T) {
 
 func TestACancelledOneIsHeadlinedSo(t *testing.T) {
 	sum := &report.Summary{State: weir.BulkCancelled.String(), Counts: weir.Counts{Total: 100, Done: 10, Failed: 4, Cancelled: 86}}
-	if got, want := headline(term.Paint(false), sum, "12s"), "■ cancelled after 12s, 86 items cancelled, 4 failed"; got != want {
+	if got, want := headline(term.Paint(false), sum, "12s"), "■ cancelled after 12s, 86 items cancelled, 4 items failed"; got != want {
 		t.Errorf("headline = %q, want %q", got, want)
 	}
 }
@@ -203,7 +203,7 @@ func TestALineSaysWhyItStandsStill(t *testing.T) {
 		now  api.Progress
 		want bool
 	}{{"nothing is in flight", still, true}, {"a call is in flight", moving, false}, {"the last error says more", failing, false}} {
-		got := plainLine([]*Track{{Now: panelProgress(tt.now)}}, time.Second)
+		got := plainLine([]*Track{{Now: tt.now}}, time.Second)
 		if strings.HasSuffix(got, cause) != tt.want {
 			t.Errorf("%s: %q; ends with the cause: want %v", tt.name, got, tt.want)
 		}

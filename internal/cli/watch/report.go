@@ -43,7 +43,7 @@ func WriteReportOf(ctx context.Context, l *link.Link, id string, to local.Result
 	return err
 }
 
-// write writes the folder and the summary file that are asked for, and lists what was written.
+// writeResults writes the folder and the summary file that are asked for, and lists what was written.
 func writeResults(ctx context.Context, l *link.Link, sum *report.Summary, to local.Results) (files []string, err error) {
 	if to.Report != "" {
 		if err := writeFolder(ctx, l, sum, to); err != nil {
@@ -92,7 +92,7 @@ func writeFolder(ctx context.Context, l *link.Link, sum *report.Summary, to loca
 	return w.Close(*sum)
 }
 
-// rows yields every item of a bulk action: from the store of this process, or as a server sends them.
+// itemRows yields every item of a bulk action: from the store of this process, or as a server sends them.
 func itemRows(ctx context.Context, l *link.Link, id string) iter.Seq2[report.Row, error] {
 	return func(yield func(report.Row, error) bool) {
 		if l.Local != nil {

@@ -104,7 +104,7 @@ func unwritten(ctx context.Context, l *link.Link, err error, r *Running) error {
 	return f
 }
 
-// summary returns the lines to print at the end.
+// summaryLines returns the lines to print at the end.
 func summaryLines(l *link.Link, p term.Paint, r *Running, rep *api.Report, sum *report.Summary, files []string) []string {
 	took, note, said := time.Duration(rep.Duration), "", r.Forecast
 	if rep.Forecast != nil {
@@ -197,19 +197,27 @@ func headline(p term.Paint, sum *report.Summary, duration string) string {
 	c := sum.Counts
 	switch sum.State {
 	case weir.BulkStopped.String():
-		return p.Red("■") + fmt.Sprintf(" stopped after %s, %s failed: %s", duration, term.Plural(c.Failed, "item", "items"),
+		return p.Red("■") + fmt.Sprintf(" stopped after %s%s: %s", duration, andFailed(c.Failed),
 			cmp.Or(term.Tame(sum.Reason), "failure rule"))
 	case weir.BulkCancelled.String():
-		return p.Yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled, %s failed", duration,
-			term.Plural(c.Cancelled, "item", "items"), term.Number(c.Failed))
+		return p.Yellow("■") + fmt.Sprintf(" cancelled after %s, %s cancelled%s", duration,
+			term.Plural(c.Cancelled, "item", "items"), andFailed(c.Failed))
 	}
 	if sum.Reason == "deadline" {
 		cut := cutAtDeadline((*summary)(sum))
-		return p.Yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled, %s failed", duration,
-			term.Plural(cut, "item", "items"), term.Number(c.Failed))
+		return p.Yellow("■") + fmt.Sprintf(" ended by its deadline after %s, %s cancelled%s", duration,
+			term.Plural(cut, "item", "items"), andFailed(c.Failed))
 	}
 	mark, words := verdict(p, c)
 	return fmt.Sprintf("%s finished in %s, %s", mark, duration, words)
+}
+
+// andFailed adds the failed items to a sentence, if there are any.
+func andFailed(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + term.Plural(n, "item", "items") + " failed"
 }
 
 // cutAtDeadline returns how many items a deadline cancelled, without items that a step left out before.
@@ -275,7 +283,7 @@ func stepText(s report.Step, rateNote string) string {
 		text += "   calls " + term.Number(s.Calls)
 	}
 	if s.Refused > 0 { // by a busy downstream, or one that said that the call itself is wrong
-		text += "   items sent back " + term.Number(s.Refused)
+		text += "   refused by the endpoint " + term.Number(s.Refused)
 	}
 	if l := s.Latency; l.Max > 0 { // known once it has ended
 		text += fmt.Sprintf("   p50 %s  p95 %s  p99 %s", term.Span(time.Duration(l.P50)), term.Span(time.Duration(l.P95)),
@@ -306,6 +314,14 @@ func errorText(gs []report.Group) string {
 	return strings.Join(parts, " · ")
 }
 
+// counted is a number of things after "the": the item, or the 3 items.
+func counted(n int64, what string) string {
+	if n == 1 {
+		return what
+	}
+	return term.Number(n) + " " + what + "s"
+}
+
 // nextSteps are the commands that make sense now.
 func nextSteps(l *link.Link, sum *report.Summary, r *Running) (next []string) {
 	program, data, id := l.Env.Program, l.Flag, sum.ID
@@ -315,8 +331,8 @@ func nextSteps(l *link.Link, sum *report.Summary, r *Running) (next []string) {
 	}
 	switch {
 	case sum.State == weir.BulkStopped.String():
-		next = append(next, fmt.Sprintf("%s %s%s%s   (continues with the %s left)", program, resume, id, data,
-			term.Number(sum.Counts.Pending())))
+		next = append(next, fmt.Sprintf("%s %s%s%s   (continues with the remaining %s)", program, resume, id, data,
+			term.Plural(sum.Counts.Pending(), "item", "items")))
 		if r.Run != nil {
 			if names := local.EndpointsOf(r.Run.Actions, r.Bulk.Steps); len(names) > 0 {
 				next = append(next, "if a URL is wrong: "+local.Correction(names))
@@ -325,11 +341,12 @@ func nextSteps(l *link.Link, sum *report.Summary, r *Running) (next []string) {
 	case len(sum.Retries) > 0:
 		next = append(next, "failed items were retried by "+strings.Join(sum.Retries, ", "))
 	case sum.Counts.Failed > 0:
-		next = append(next, fmt.Sprintf("%s retry %s%s   (retries only the %s)", program, id, data, term.Number(sum.Counts.Failed)))
+		next = append(next, fmt.Sprintf("%s retry %s%s   (retries only the %s)", program, id, data,
+			counted(sum.Counts.Failed, "failed item")))
 	}
 	if cut := cutAtDeadline((*summary)(sum)); cut > 0 && len(sum.Retries) == 0 {
 		next = append(next, fmt.Sprintf("%s retry %s --state cancelled%s   (runs the %s that its deadline cancelled)",
-			program, id, data, term.Number(cut)))
+			program, id, data, counted(cut, "item")))
 	}
 	if r.Run == nil || r.Run.Report == "" {
 		next = append(next, fmt.Sprintf("%s report %s -d out/%s   (writes a row per item)", program, id, data))

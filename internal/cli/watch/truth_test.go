@@ -60,7 +60,7 @@ func TestCallsThatWereSentBackAreCalls(t *testing.T) {
 		want string
 	}{
 		{report.Step{}, "done 0   failed 0   no attempts"},
-		{report.Step{Refused: 15}, "done 0   failed 0   item attempts 0   items sent back 15   0/s"},
+		{report.Step{Refused: 15}, "done 0   failed 0   item attempts 0   refused by the endpoint 15   0/s"},
 	} {
 		if got := stepText(tt.step, ""); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.step, got, tt.want)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/link"
@@ -17,49 +16,19 @@ import (
 )
 
 // BulkView shows bulk actions.
-func BulkView() command.View[api.BulkAction] {
-	type b = api.BulkAction
-	return command.View[b]{
-		Plural: "bulk actions",
-		ID:     func(x *b) string { return x.ID },
-		Columns: []command.Column[b]{
-			command.Col("id", func(x *b) any { return x.ID }),
-			command.Col("name", func(x *b) any { return x.Name }),
-			command.Col("tenant", func(x *b) any { return x.Tenant }),
-			command.Col("state", func(x *b) any { return stateText(x) }),
-			command.Col("items", func(x *b) any { return x.Counts.Total }),
-			command.Col("done", func(x *b) any { return x.Counts.Done }),
-			command.Col("failed", func(x *b) any { return x.Counts.Failed }),
-			command.Col("created", func(x *b) any { return x.CreatedAt }),
-			command.Col("retry of", func(x *b) any { return x.RetryOf }),
-		},
-		More: []command.Column[b]{
-			command.Col("outcome", func(x *b) any { return x.Outcome }),
-			command.Col("reason", func(x *b) any { return x.Reason }),
-			command.Col("last error", func(x *b) any { return lastErrorText(x) }),
-			command.Col("steps", func(x *b) any { return StepNames(x.Steps) }),
-			command.Col("in flight", func(x *b) any { return command.None(x.Counts.InFlight) }),
-			command.Col("waiting", func(x *b) any { return command.None(x.Counts.Waiting) }),
-			command.Col("ready", func(x *b) any { return command.None(x.Counts.Ready) }),
-			command.Col("cancelled", func(x *b) any { return command.None(x.Counts.Cancelled) }),
-			command.Col("duplicates", func(x *b) any { return command.None(x.Duplicates) }),
-			command.Col("bad lines", func(x *b) any { return command.None(x.BadLines) }),
-			command.Col("tier", func(x *b) any { return x.Tier }),
-			command.Col("deadline", func(x *b) any { return x.Deadline }),
-			command.Col("retried by", func(x *b) any { return strings.Join(x.Retries, ", ") }),
-			command.Col("undo of", func(x *b) any { return x.UndoOf }),
-			command.Col("undone by", func(x *b) any { return x.UndoneBy }),
-			command.Col("schedule", func(x *b) any { return x.Schedule }),
-			command.Col("template", func(x *b) any { return templateOf(x) }),
-			command.Col("start at", func(x *b) any { return x.StartAt }),
-			command.Col("started", func(x *b) any { return x.StartedAt }),
-			command.Col("finished", func(x *b) any { return x.FinishedAt }),
-			command.Col("durability", func(x *b) any { return x.Durability }),
-			command.Col("lost work", func(x *b) any { return lossText(lossesOf(x.Losses)) }),
-			command.Col("note", func(x *b) any { return x.Note }),
-		},
-	}
-}
+var BulkView = command.NewView("bulk actions", "id",
+	"id, name, tenant, state, items=counts.total, done=counts.done, failed=counts.failed, created=created_at, retry of",
+	"outcome, reason, last error, steps, in flight=counts.in_flight?, waiting=counts.waiting?, ready=counts.ready?, "+
+		"cancelled=counts.cancelled?, duplicates?, bad lines?, tier, deadline, retried by, undo of, undone by, schedule, "+
+		"template, start at, started=started_at, finished=finished_at, durability, lost work, note",
+	command.Texts[api.BulkAction]{
+		"state":      func(x *api.BulkAction) any { return stateText(x) },
+		"last error": func(x *api.BulkAction) any { return lastErrorText(x) },
+		"steps":      func(x *api.BulkAction) any { return StepNames(x.Steps) },
+		"retried by": func(x *api.BulkAction) any { return strings.Join(x.Retries, ", ") },
+		"template":   func(x *api.BulkAction) any { return templateOf(x) },
+		"lost work":  func(x *api.BulkAction) any { return lossText(lossesOf(x.Losses)) },
+	})
 
 // lossesOf are the losses of an answer in the words of a local report.
 func lossesOf(list []api.Loss) (out []report.Loss) {
@@ -92,23 +61,32 @@ func lastErrorText(b *api.BulkAction) string {
 	if b.LastError == nil {
 		return ""
 	}
-	e := weir.LastError(*b.LastError)
+	e := b.LastError
 	if !e.Failing {
-		return "at " + command.People(e.Last) + ": " + errorLine(&e) + "; no call has failed since"
+		return "at " + command.People(e.Last) + ": " + errorLine(e) + "; no call has failed since"
 	}
-	return errorLine(&e) + ", last " + command.People(e.Last)
+	return errorLine(e) + ", last " + command.People(e.Last)
+}
+
+// Interrupted is shown as the state of a run that has not ended, in a data directory that no process uses.
+const Interrupted = "interrupted"
+
+// IsInterrupted reports whether a run in a data directory that no process uses is shown as interrupted.
+func IsInterrupted(b *api.BulkAction) bool {
+	return b.State == api.Running || b.State == api.Cancelling
 }
 
 // BulkViewAt shows the bulk actions of a link. Nothing runs in a data directory that no other process uses.
 func BulkViewAt(l *link.Link) command.View[api.BulkAction] {
-	v := BulkView()
+	v := BulkView
 	if l.Local == nil {
 		return v
 	}
+	v.Columns = slices.Clone(v.Columns)
 	at := slices.IndexFunc(v.Columns, func(c command.Column[api.BulkAction]) bool { return c.Head == "state" })
 	v.Columns[at].Value = func(x *api.BulkAction) any {
-		if x.State == api.Running || x.State == api.Cancelling {
-			return "interrupted"
+		if IsInterrupted(x) {
+			return Interrupted
 		}
 		return stateText(x)
 	}
@@ -141,8 +119,8 @@ func Pace(ctx context.Context, l *link.Link, b *api.BulkAction) []command.Column
 		return nil
 	}
 	on, cut, calls := "", int64(0), []string(nil)
-	if all := panelProgress(p).WaitingOn; len(all) > 0 && !b.State.Final() {
-		on = withLate(all[0], all[1:])
+	if !b.State.Final() {
+		on = causesText(p.WaitingOn)
 	}
 	for _, s := range p.Steps {
 		cut += s.Cancelled
@@ -151,12 +129,13 @@ func Pace(ctx context.Context, l *link.Link, b *api.BulkAction) []command.Column
 		}
 	}
 	rows := []command.Column[api.BulkAction]{
-		command.Col("waiting on", func(*api.BulkAction) any { return on }),
-		command.Col("ETA", func(*api.BulkAction) any { return p.ETA }),
-		command.Col("calls", func(*api.BulkAction) any { return strings.Join(calls, ", ") }),
+		{Head: "waiting on", Value: func(*api.BulkAction) any { return on }},
+		{Head: "ETA", Value: func(*api.BulkAction) any { return p.ETA }},
+		{Head: "calls", Value: func(*api.BulkAction) any { return strings.Join(calls, ", ") }},
 	}
 	if b.State == api.Completed && b.Reason == "deadline" {
-		rows = append(rows, command.Col("cancelled by deadline", func(*api.BulkAction) any { return cut }))
+		rows = append(rows, command.Column[api.BulkAction]{Head: "cancelled by deadline",
+			Value: func(*api.BulkAction) any { return cut }})
 	}
 	return rows
 }

@@ -191,10 +191,10 @@ func (w *Watcher) note(ctx context.Context, t *Track, p api.Progress) error {
 	if first && w.paused {
 		w.pause(ctx, t) // the key was pressed before it was there
 	}
-	t.note(time.Now(), panelProgress(p))
+	t.note(time.Now(), p)
 	if p.State.Final() && len(w.Tracks) > 1 { // its line says how long it took
 		if b, err := w.Get(ctx, t.ID); err == nil {
-			t.Now.Started, t.Now.Finished = b.StartedAt, b.FinishedAt
+			t.Started, t.Finished = b.StartedAt, b.FinishedAt
 		}
 	}
 	if w.Out == command.JSON || w.Out == command.NDJSON {
@@ -326,33 +326,6 @@ func panelSteps(b *api.BulkAction) (steps []weir.Step) {
 		steps = append(steps, weir.Step{Name: spec.StepName(s), Resource: weir.Resource{Rate: weir.Rate(b.Rates[spec.StepName(s)])}})
 	}
 	return steps
-}
-
-// PanelCounts is a bulk action as the panel shows it before there is any progress.
-func PanelCounts(b *api.BulkAction) weir.Progress {
-	return weir.Progress{Counts: weir.Counts(b.Counts)}
-}
-
-// panelProgress is progress as the panel wants it.
-func panelProgress(p api.Progress) weir.Progress {
-	out := weir.Progress{Counts: weir.Counts(p.Counts), Rate: p.Rate, Remaining: time.Duration(p.ETA)}
-	if p.State.Final() {
-		out.State = weir.BulkCompleted
-	}
-	if p.LastError != nil {
-		e := weir.LastError(*p.LastError)
-		out.LastError = &e
-	}
-	for _, s := range p.Steps {
-		out.Steps = append(out.Steps, weir.StepCounts{
-			Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, Attempts: s.Attempts, Retries: s.Retries, Refused: s.Refused,
-			Pending: s.Pending, Skipped: s.Skipped,
-		})
-	}
-	for _, c := range p.WaitingOn {
-		out.WaitingOn = append(out.WaitingOn, causeText(c))
-	}
-	return out
 }
 
 // causeText puts a cause into words, with the resource's name.

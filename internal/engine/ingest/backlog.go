@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +39,17 @@ func (b *Backlog) Room(tenant string, items int64) error {
 }
 
 func (b *Backlog) full(pending, more int64) error {
+	if more > b.most { // also when nothing is pending
+		return tooMany(more, b.most, "this server")
+	}
 	return &weir.BacklogError{Pending: pending, Limit: b.most, RetryAfter: b.timeFor(max(more, b.most/100))}
+}
+
+// tooMany refuses a bulk action that is larger than the limit itself: waiting does not help.
+func tooMany(items, limit int64, whose string) error {
+	return &weir.FieldError{Code: "too_many_items", Field: "items",
+		Problem: fmt.Sprintf("%d items are more than %s may have pending at once, which is %d", items, whose, limit),
+		Fix:     "split them over several bulk actions, or raise max_pending"}
 }
 
 // reserve makes n items more pending, of a submit that has reserved some before, or refuses them. Adding comes

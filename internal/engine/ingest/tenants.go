@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -43,6 +44,9 @@ func (q *tenantBacklogs) room(tenant string, n int64) error {
 }
 
 func (q *tenantBacklogs) roomIn(tenant string, n, limit int64) error {
+	if n > limit { // also when nothing of the tenant is pending
+		return tooMany(n, limit, fmt.Sprintf("tenant %q", tenant))
+	}
 	pending := q.seen[tenant]
 	for _, r := range q.recent { // a sum
 		if r.tenant == tenant {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,9 +14,9 @@ import (
 )
 
 // body is a million items in the body of one request: created, added and sealed, durably. The client is another process.
-func body(b *bench) error {
+func body(b *bench) {
 	what := "1,000,000 items as an NDJSON body over HTTP: "
-	return b.told(b.repeat, "body", params{Items: million},
+	b.told(b.repeat, "body", params{Items: million},
 		claim{key: "per_second", what: what + "until sealed", unit: "items/s", atLeast: 150_000},
 		claim{key: "peak_mib", what: what + "peak memory of the server", unit: "MiB", atMost: 300},
 		claim{key: "append_ms", what: what + "of that time, the body", unit: "ms"},
@@ -25,49 +24,37 @@ func body(b *bench) error {
 }
 
 // measureBody is the server's side.
-func measureBody(ctx context.Context, dir string, p params) (figures, error) {
-	r, err := openServer(ctx, dir, "http://127.0.0.1:1")
-	if err != nil {
-		return nil, err
-	}
+func measureBody(ctx context.Context, dir string, p params) figures {
+	r := openServer(ctx, dir, "http://127.0.0.1:1")
 	p.URL = r.url
-	f, err := other(ctx, "client", p)
-	if err != nil {
-		return nil, err
-	}
+	f := other(ctx, "client", p)
 	delete(f, "peak_mib") // the client's
-	return f, r.stop()
+	must(r.stop())
+	return f
 }
 
 // measureClient is the client's side.
-func measureClient(ctx context.Context, _ string, p params) (figures, error) {
+func measureClient(ctx context.Context, _ string, p params) figures {
 	begin := time.Now()
-	b, err := appendTwoSteps(ctx, p)
-	if err != nil {
-		return nil, err
-	}
+	b := appendTwoSteps(ctx, p)
 	added := time.Now()
-	if err := send(ctx, p.URL+b.Links.Self+"/seal", "application/json",
-		bytes.NewReader(fmt.Appendf(nil, `{"expected_items":%d}`, p.Items)), &b); err != nil {
-		return nil, err
-	}
+	send(ctx, p.URL+b.Links.Self+"/seal", "application/json", strings.NewReader(fmt.Sprintf(`{"expected_items":%d}`, p.Items)), &b)
 	took := time.Since(begin)
 	return figures{
 		"per_second": float64(p.Items) / took.Seconds(),
 		"append_ms":  float64(added.Sub(begin).Milliseconds()),
 		"seal_ms":    float64(time.Since(added).Milliseconds()),
-	}, nil
+	}
 }
 
 // appendTwoSteps makes a bulk action of two steps at a server, and sends it its items as one body.
-func appendTwoSteps(ctx context.Context, p params) (b api.BulkAction, err error) {
+func appendTwoSteps(ctx context.Context, p params) (b api.BulkAction) {
 	const spec = `{"steps":[{"action":"first"},{"action":"second"}]}`
-	if err := send(ctx, p.URL+"/v1/bulk-actions", "application/json", strings.NewReader(spec), &b); err != nil {
-		return b, err
-	}
+	send(ctx, p.URL+"/v1/bulk-actions", "application/json", strings.NewReader(spec), &b)
 	read, write := io.Pipe()
 	go func() { write.CloseWithError(writeRewards(write, p.Items)) }()
-	return b, send(ctx, p.URL+b.Links.Items, "application/x-ndjson", read, &api.Appended{})
+	send(ctx, p.URL+b.Links.Items, "application/x-ndjson", read, &api.Appended{})
+	return b
 }
 
 // writeRewards writes the items of [rewards] as NDJSON.
@@ -87,28 +74,21 @@ func writeRewards(to io.Writer, n int) error {
 }
 
 // send posts a body and reads the answer into out.
-func send(ctx context.Context, url, kind string, content io.Reader, out any) error {
-	return ask(ctx, http.MethodPost, url, kind, content, out)
+func send(ctx context.Context, url, kind string, content io.Reader, out any) {
+	ask(ctx, http.MethodPost, url, kind, content, out)
 }
 
 // ask makes a request and reads the answer into out, if that is not nil.
-func ask(ctx context.Context, method, url, kind string, content io.Reader, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, url, content)
-	if err != nil {
-		return err
-	}
+func ask(ctx context.Context, method, url, kind string, content io.Reader, out any) {
+	req := sure(http.NewRequestWithContext(ctx, method, url, content))
 	req.Header.Set("Content-Type", kind)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
+	resp := sure(http.DefaultClient.Do(req))
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: status %d: %s %w", method, url, resp.StatusCode, raw, err)
+	raw := sure(io.ReadAll(resp.Body))
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		must(fmt.Errorf("%s %s: status %d: %s", method, url, resp.StatusCode, raw))
 	}
-	if out == nil {
-		return nil
+	if out != nil {
+		must(json.Unmarshal(raw, out))
 	}
-	return json.Unmarshal(raw, out)
 }

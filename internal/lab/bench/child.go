@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,7 +21,7 @@ type params struct {
 	URL   string // of the other process
 }
 
-// flags are those by which a child is told.
+// flags returns those by which a child is told.
 func (p params) flags() []string {
 	return []string{"-items", strconv.Itoa(p.Items), "-batch", strconv.Itoa(p.Batch), "-flood=" +
 		strconv.FormatBool(p.Flood), "-url", p.URL}
@@ -32,7 +31,7 @@ func (p params) flags() []string {
 type figures map[string]float64
 
 // measurements run in a process of their own, on the store directory that they are given.
-var measurements = map[string]func(ctx context.Context, dir string, p params) (figures, error){
+var measurements = map[string]func(ctx context.Context, dir string, p params) figures{
 	"throughput": measureThroughput,
 	"rate":       measureRate,
 	"pacing":     measurePacing,
@@ -53,95 +52,106 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) (f
 	"far":        measureFar,
 }
 
-// measure runs a measurement in a new process on a new store.
-func (b *bench) measure(name string, p params) (figures, error) {
-	dir, err := os.MkdirTemp(b.dir, "weir-bench-")
+// broken is the error for which a measurement ends.
+type broken struct{ error }
+
+// must ends the measurement on an error, as a test ends on one: without what failed there is nothing to measure.
+func must(err error) {
 	if err != nil {
-		return nil, err
+		panic(broken{err})
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // in the temporary directory: the system removes what stays
-	return b.measureIn(dir, name, p)
 }
 
-func (b *bench) measureIn(dir, name string, p params) (figures, error) {
+// sure returns x, or ends the measurement on an error.
+func sure[T any](x T, err error) T {
+	must(err)
+	return x
+}
+
+// until runs do until it returns or a measurement ends, and returns the error of the latter.
+func until(do func()) (err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case broken:
+			err = x.error
+		default:
+			panic(x)
+		}
+	}()
+	do()
+	return nil
+}
+
+// newDir makes a directory for a store, and returns a function that removes it.
+func (b *bench) newDir() (dir string, remove func()) {
+	dir = sure(os.MkdirTemp(b.dir, "weir-bench-"))
+	return dir, func() { _ = os.RemoveAll(dir) } // in the temporary directory: the system removes what stays
+}
+
+// measure runs a measurement in a new process on a new store.
+func (b *bench) measure(name string, p params) figures {
+	dir, remove := b.newDir()
+	defer remove()
 	return other(b.ctx, name, p, "-dir", dir)
 }
 
-// child is this program as another process that runs a measurement.
-func child(ctx context.Context, name string, p params, more ...string) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, self, slices.Concat([]string{"-child", name}, p.flags(), more)...)
+// child returns this program as another process that runs a measurement.
+func child(ctx context.Context, name string, p params, more ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, sure(os.Executable()), slices.Concat([]string{"-child", name}, p.flags(), more)...)
 	cmd.Stderr = os.Stderr
-	return cmd, nil
+	return cmd
 }
 
 // other runs a measurement in another process.
-func other(ctx context.Context, name string, p params, more ...string) (figures, error) {
-	cmd, err := child(ctx, name, p, more...)
+func other(ctx context.Context, name string, p params, more ...string) (f figures) {
+	out, err := child(ctx, name, p, more...).Output()
+	if err == nil {
+		err = json.Unmarshal(out, &f)
+	}
 	if err != nil {
-		return nil, err
+		must(fmt.Errorf("measure %s: %w", name, err))
 	}
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("measure %s: %w", name, err)
-	}
-	var f figures
-	if err := json.Unmarshal(out, &f); err != nil {
-		return nil, fmt.Errorf("measure %s: %w", name, err)
-	}
-	return f, nil
+	return f
 }
 
 // times repeats a measurement and returns each figure's values.
-func (b *bench) times(n int, name string, p params) (map[string][]float64, error) {
-	return repeated(n, func() (figures, error) { return b.measure(name, p) })
+func (b *bench) times(n int, name string, p params) map[string][]float64 {
+	return repeated(n, func() figures { return b.measure(name, p) })
 }
 
-func repeated(n int, measure func() (figures, error)) (map[string][]float64, error) {
+func repeated(n int, measure func() figures) map[string][]float64 {
 	all := map[string][]float64{}
 	for range n {
-		f, err := measure()
-		if err != nil {
-			return nil, err
-		}
-		for k, v := range f {
+		for k, v := range measure() {
 			all[k] = append(all[k], v)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // serve is the other end of other.
-func serve(ctx context.Context, name string, p params, dir, profile string, out io.Writer) (err error) {
+func serve(ctx context.Context, name string, p params, dir, profile string, out io.Writer) error {
 	m := measurements[name]
 	if m == nil {
 		return fmt.Errorf("no measurement %q", name)
 	}
-	if profile != "" {
-		f, err := os.Create(profile)
-		if err != nil {
-			return err
+	return until(func() {
+		if profile != "" {
+			f := sure(os.Create(profile))
+			must(pprof.StartCPUProfile(f))
+			defer func() {
+				pprof.StopCPUProfile()
+				must(f.Close())
+			}()
 		}
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return errors.Join(err, f.Close())
-		}
-		defer func() {
-			pprof.StopCPUProfile()
-			err = errors.Join(err, f.Close())
-		}()
-	}
-	f, err := m(ctx, dir, p)
-	if err != nil {
-		return err
-	}
-	f["peak_mib"] = peakMiB()
-	return json.NewEncoder(out).Encode(f)
+		f := m(ctx, dir, p)
+		f["peak_mib"] = peakMiB()
+		must(json.NewEncoder(out).Encode(f))
+	})
 }
 
-// peakMiB is the most memory that this process ever had; 0 where the system does not tell.
+// peakMiB returns the most memory that this process ever had; 0 where the system does not tell.
 func peakMiB() float64 {
 	raw, err := os.ReadFile("/proc/self/status")
 	if err != nil {

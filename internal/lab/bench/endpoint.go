@@ -18,130 +18,85 @@ import (
 )
 
 // endpoint is items through two HTTP actions on loopback that answer at once, in batches of 100.
-func endpoint(b *bench) error {
-	return b.told(b.repeat, "endpoint", params{Items: 300_000},
+func endpoint(b *bench) {
+	b.told(b.repeat, "endpoint", params{Items: 300_000},
 		claim{key: "per_second", what: "300,000 items, 2 HTTP actions on loopback, batch 100", unit: "steps/s", atLeast: 60_000},
 		claim{key: "peak_mib", what: "300,000 items, 2 HTTP actions: peak memory of the server", unit: "MiB"})
 }
 
 // segment is a list of a million users behind a URL, read page by page, until all of them are accepted.
-func segment(b *bench) error {
-	return b.told(1, "segment", params{Items: million},
+func segment(b *bench) {
+	b.told(1, "segment", params{Items: million},
 		claim{key: "per_second", what: "1,000,000 users in pages of 1,000: until accepted", unit: "items/s"},
 		claim{key: "peak_mib", what: "1,000,000 users in pages of 1,000: peak memory", unit: "MiB", atMost: 300},
 		claim{key: "list_ms", what: "with 1,000,000 items kept: a page of the list, 99 of 100", unit: "ms"})
 }
 
-func measureEndpoint(ctx context.Context, dir string, p params) (figures, error) {
-	url, end, err := farSide(ctx, p)
-	if err != nil {
-		return nil, err
-	}
+func measureEndpoint(ctx context.Context, dir string, p params) figures {
+	url, end := farSide(ctx, p)
 	defer end()
-	r, err := openServer(ctx, dir, url)
-	if err != nil {
-		return nil, err
-	}
+	r := openServer(ctx, dir, url)
 	p.URL = r.url
-	b, err := appendTwoSteps(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	if err := send(ctx, r.url+b.Links.Self+"/seal", "application/json", strings.NewReader(`{}`), &b); err != nil {
-		return nil, err
-	}
+	b := appendTwoSteps(ctx, p)
+	send(ctx, r.url+b.Links.Self+"/seal", "application/json", strings.NewReader(`{}`), &b)
 	begin := time.Now()
-	if err := send(ctx, r.url+b.Links.Self+"/start", "application/json", strings.NewReader(`{}`), &b); err != nil {
-		return nil, err
-	}
-	if b, err = r.until(ctx, b.ID); err != nil {
-		return nil, err
-	}
+	send(ctx, r.url+b.Links.Self+"/start", "application/json", strings.NewReader(`{}`), &b)
+	b = r.until(ctx, b.ID, api.Completed)
 	took := time.Since(begin)
 	if b.Counts.Done != int64(p.Items) {
-		return nil, fmt.Errorf("counts are %+v, want all of %d done", b.Counts, p.Items)
+		must(fmt.Errorf("counts are %+v, want all of %d done", b.Counts, p.Items))
 	}
-	return figures{"per_second": 2 * float64(p.Items) / took.Seconds()}, r.stop()
+	must(r.stop())
+	return figures{"per_second": 2 * float64(p.Items) / took.Seconds()}
 }
 
-func measureSegment(ctx context.Context, dir string, p params) (figures, error) {
-	url, end, err := farSide(ctx, p)
-	if err != nil {
-		return nil, err
-	}
+func measureSegment(ctx context.Context, dir string, p params) figures {
+	url, end := farSide(ctx, p)
 	defer end()
-	r, err := openServer(ctx, dir, url)
-	if err != nil {
-		return nil, err
-	}
+	r := openServer(ctx, dir, url)
 	begin := time.Now()
 	var b api.BulkAction
 	spec := fmt.Sprintf(`{"steps":[{"action":"first"}],"start":true,"source":{"segment":{"url":"%s/users"},"page_size":1000}}`, url)
-	if err := send(ctx, r.url+"/v1/bulk-actions", "application/json", strings.NewReader(spec), &b); err != nil {
-		return nil, err
-	}
-	for b.State != api.Running && b.State != api.Completed {
-		if b, err = r.Service().Bulks.Get(ctx, b.ID); err != nil || b.State == api.Failed {
-			return nil, fmt.Errorf("segment: %s %w", b.Reason, err)
-		}
-		<-time.After(5 * time.Millisecond)
-	}
+	send(ctx, r.url+"/v1/bulk-actions", "application/json", strings.NewReader(spec), &b)
+	b = r.until(ctx, b.ID, api.Running, api.Completed)
 	took := time.Since(begin)
 	if b.Counts.Total != int64(p.Items) {
-		return nil, fmt.Errorf("there are %d items, want %d", b.Counts.Total, p.Items)
+		must(fmt.Errorf("there are %d items, want %d", b.Counts.Total, p.Items))
 	}
-	slowest, err := listed(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return figures{"per_second": float64(p.Items) / took.Seconds(), "list_ms": float64(slowest.Microseconds()) / 1000}, r.stop()
+	slowest := listed(ctx, r)
+	must(r.stop())
+	return figures{"per_second": float64(p.Items) / took.Seconds(), "list_ms": float64(slowest.Microseconds()) / 1000}
 }
 
 // listed asks for the list of bulk actions a hundred times, and returns how long the second slowest took.
-func listed(ctx context.Context, r *serverRig) (time.Duration, error) {
+func listed(ctx context.Context, r *serverRig) time.Duration {
 	took := make([]time.Duration, 100)
 	for i := range took {
 		begin := time.Now()
-		if err := ask(ctx, http.MethodGet, r.url+"/v1/bulk-actions", "", http.NoBody, nil); err != nil {
-			return 0, err
-		}
+		ask(ctx, http.MethodGet, r.url+"/v1/bulk-actions", "", http.NoBody, nil)
 		took[i] = time.Since(begin)
 	}
 	slices.Sort(took)
-	return took[len(took)-2], nil
+	return took[len(took)-2]
 }
 
 // farSide starts what a server calls, in a process of its own, and returns its URL.
-func farSide(ctx context.Context, p params) (url string, end func(), err error) {
-	cmd, err := child(ctx, "far", p)
-	if err != nil {
-		return "", nil, err
-	}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
+func farSide(ctx context.Context, p params) (url string, end func()) {
+	cmd := child(ctx, "far", p)
+	stdin, out := sure(cmd.StdinPipe()), sure(cmd.StdoutPipe())
+	must(cmd.Start())
 	lines := bufio.NewScanner(out)
 	lines.Scan()
+	must(lines.Err())
 	return lines.Text(), func() {
 		_ = stdin.Close()
 		_ = cmd.Wait() // its figures are not used
-	}, lines.Err()
+	}
 }
 
 // measureFar answers actions and pages until its parent ends.
-func measureFar(ctx context.Context, _ string, p params) (figures, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
+func measureFar(ctx context.Context, _ string, p params) figures {
+	l := sure((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{step}", allDone)
 	mux.HandleFunc("GET /users", func(w http.ResponseWriter, r *http.Request) { users(w, r, p.Items) })
@@ -149,7 +104,8 @@ func measureFar(ctx context.Context, _ string, p params) (figures, error) {
 	go func() { _ = web.Serve(l) }() // Close ends it
 	fmt.Println("http://" + l.Addr().String())
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	return figures{}, web.Close()
+	must(web.Close())
+	return figures{}
 }
 
 // allDone answers that every item of a batch is done.
@@ -171,7 +127,7 @@ func allDone(w http.ResponseWriter, r *http.Request) {
 		out = append(strconv.AppendQuote(append(out, `{"id":`...), it.ID), `,"status":"done"}`...)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(out, `]}`...)) // who is gone asks again
+	_, _ = w.Write(append(out, `]}`...)) // a caller that is gone asks again
 }
 
 // users answers with a page; the cursor is how many came before it.
@@ -191,5 +147,5 @@ func users(w http.ResponseWriter, r *http.Request, n int) {
 		out = fmt.Appendf(out, `,"next_cursor":"%d"`, to)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(out, '}')) // who is gone asks again
+	_, _ = w.Write(append(out, '}')) // a caller that is gone asks again
 }

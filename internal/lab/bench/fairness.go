@@ -21,70 +21,49 @@ const (
 )
 
 // fairness compares small tenants beside a flood with the same on an idle engine.
-func fairness(b *bench) error {
+func fairness(b *bench) {
 	for _, batch := range []int{1, 10} {
-		idle, err := b.times(b.repeat, "fairness", params{Batch: batch})
-		if err != nil {
-			return err
-		}
-		beside, err := b.times(b.repeat, "fairness", params{Batch: batch, Flood: true})
-		if err != nil {
-			return err
-		}
+		idle, beside := b.times(b.repeat, "fairness", params{Batch: batch}), b.times(b.repeat, "fairness", params{Batch: batch, Flood: true})
 		what := fmt.Sprintf("%d tenants x %d items, batch %d: ", fairTenants, fairItems, batch)
 		b.judge(claim{what: what + "p99 to the end, idle engine", unit: "ms"}, idle["p99_ms"]...)
 		b.judge(claim{what: what + "p99 beside 1,000,000 items", unit: "ms"}, beside["p99_ms"]...)
 		b.judge(claim{what: what + "beside the flood against idle", unit: "times", atMost: 2},
 			slices.Min(beside["p99_ms"])/slices.Min(idle["p99_ms"]))
 	}
-	return nil
 }
 
-func measureFairness(ctx context.Context, dir string, p params) (figures, error) {
+func measureFairness(ctx context.Context, dir string, p params) figures {
 	chain := slow(p.Batch, fairService)
-	r, err := start(ctx, dir, engine.Options{Slots: fairSlots}, chain)
-	if err != nil {
-		return nil, err
-	}
+	r := start(ctx, dir, engine.Options{Slots: fairSlots}, chain)
 	var flood *engine.BulkAction
 	if p.Flood {
-		spec := weir.Spec{Tenant: "flood"}
-		if flood, err = engine.Submit(ctx, r.Engine, chain, rewards(million), spec); err != nil {
-			return nil, err
-		}
-		if err := begun(ctx, flood); err != nil {
-			return nil, err
-		}
+		flood = sure(engine.Submit(ctx, r.Engine, chain, rewards(million), weir.Spec{Tenant: "flood"}))
+		begun(ctx, flood)
 	}
 	var took []time.Duration
 	for range fairRounds {
-		round, err := smallOnes(ctx, r, chain)
-		if err != nil {
-			return nil, err
-		}
-		took = append(took, round...)
+		took = append(took, sure(smallOnes(ctx, r, chain))...)
 	}
 	if flood != nil {
-		if now, err := flood.Now(ctx); err != nil || now.State.Final() {
-			return nil, fmt.Errorf("the flood ended before the small ones: %v %w", now.State, err)
+		if now := sure(flood.Now(ctx)); now.State.Final() {
+			must(fmt.Errorf("the flood ended before the small ones: %v", now.State))
 		}
-		if err := flood.Cancel(ctx, "measured"); err != nil {
-			return nil, err
-		}
+		must(flood.Cancel(ctx, "measured"))
 	}
+	r.close()
 	slices.Sort(took)
 	at := func(q float64) float64 { return float64(took[int(q*float64(len(took)-1))].Microseconds()) / 1000 }
-	return figures{"p50_ms": at(0.5), "p99_ms": at(0.99)}, r.close()
+	return figures{"p50_ms": at(0.5), "p99_ms": at(0.99)}
 }
 
 // begun waits until the first items of a bulk action have ended.
-func begun(ctx context.Context, b *engine.BulkAction) error {
+func begun(ctx context.Context, b *engine.BulkAction) {
 	for p := range b.Progress(ctx) {
 		if p.Counts.Done > 0 {
-			return nil
+			return
 		}
 	}
-	return errors.New("it ended before it began")
+	must(errors.New("it ended before it began"))
 }
 
 // smallOnes submits for all small tenants at once and returns how long each took from submit to end.

@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 		if !chosen.MatchString(x.name) {
 			continue
 		}
-		if err := x.run(b); err != nil {
+		if err := until(func() { x.run(b) }); err != nil {
 			return 2, fmt.Errorf("%s: %w", x.name, err)
 		}
 	}

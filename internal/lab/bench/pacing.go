@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -36,11 +35,8 @@ func (c pacingCase) String() string {
 }
 
 // pacing is low rates and slow calls, smooth and full.
-func pacing(b *bench) error {
-	all, err := b.times(1, "pacing", params{}) // the better part of a minute
-	if err != nil {
-		return err
-	}
+func pacing(b *bench) {
+	all := b.times(1, "pacing", params{}) // the better part of a minute
 	for _, c := range pacingCases {
 		for _, p := range []weir.Pacing{weir.PacingSmooth, weir.PacingFull} {
 			what, at := fmt.Sprintf("%v, %s: ", c, p), func(figure string) float64 { return all[c.figure(p, figure)][0] }
@@ -51,7 +47,6 @@ func pacing(b *bench) error {
 			b.judge(claim{what: what + "most workers once running", unit: "workers", atMost: c.mostWorkers()}, at("workers"))
 		}
 	}
-	return nil
 }
 
 // mostWorkers is how many are asked for at most. A lane starts with 8, before anything is known, and the work is in two partitions.
@@ -61,52 +56,49 @@ func (c pacingCase) figure(p weir.Pacing, name string) string { return fmt.Sprin
 
 // measurePacing runs all cases beside each other, each on an engine of its own:
 // they wait most of the time.
-func measurePacing(ctx context.Context, dir string, _ params) (figures, error) {
+func measurePacing(ctx context.Context, dir string, _ params) figures {
 	all := figures{}
 	var mu sync.Mutex
 	var g errgroup.Group
 	for i, c := range pacingCases {
 		for _, p := range []weir.Pacing{weir.PacingSmooth, weir.PacingFull} {
 			g.Go(func() error {
-				f, err := c.measure(ctx, filepath.Join(dir, fmt.Sprint(i, p)), p)
-				mu.Lock()
-				defer mu.Unlock()
-				for name, v := range f {
-					all[c.figure(p, name)] = v
-				}
-				return err
+				return until(func() {
+					f := c.measure(ctx, filepath.Join(dir, fmt.Sprint(i, p)), p)
+					mu.Lock()
+					defer mu.Unlock()
+					for name, v := range f {
+						all[c.figure(p, name)] = v
+					}
+				})
 			})
 		}
 	}
-	return all, g.Wait()
+	must(g.Wait())
+	return all
 }
 
-func (c pacingCase) measure(ctx context.Context, dir string, p weir.Pacing) (figures, error) {
+func (c pacingCase) measure(ctx context.Context, dir string, p weir.Pacing) figures {
 	var got arrivals
 	chain := got.noting(weir.Resource{Name: "api", Rate: weir.PerSecond(c.rate), Concurrency: c.concurrency, Pacing: p}, c.service)
-	r, err := start(ctx, dir, engine.Options{}, chain)
-	if err != nil {
-		return nil, err
-	}
+	r := start(ctx, dir, engine.Options{}, chain)
 	stop := make(chan struct{})
 	workers := make(chan int)
 	warm := 2*c.service + 2*time.Second // until then the size of calls and the workers settle
 	go func() { workers <- mostWorkers(ctx, r, warm, stop) }()
-	sentBack, err := runTenants(ctx, r, chain, 1, int(c.rate*pacingFor.Seconds()))
+	sentBack := runTenants(ctx, r, chain, 1, int(c.rate*pacingFor.Seconds()))
 	close(stop)
 	most1s, peak := most(got.sent), <-workers
-	if err := errors.Join(err, r.close()); err != nil {
-		return nil, err
-	}
+	r.close()
 	if sentBack > 0 {
-		return nil, fmt.Errorf("%v, %s: %d items were not done at once", c, p, sentBack)
+		must(fmt.Errorf("%v, %s: %d items were not done at once", c, p, sentBack))
 	}
 	rate, gap := got.steady(warm)
 	return figures{"rate": rate, "gap": gap.Seconds(), "calls": float64(len(got.seen)), "window": float64(most1s),
-		"workers": float64(peak)}, nil
+		"workers": float64(peak)}
 }
 
-// mostWorkers is the most workers of all lanes after a while, until stop is closed.
+// mostWorkers returns the most workers of all lanes after a while, until stop is closed.
 func mostWorkers(ctx context.Context, r *rig, after time.Duration, stop <-chan struct{}) (peak int) {
 	time.Sleep(after)
 	for look := time.NewTicker(500 * time.Millisecond); ; {
@@ -130,7 +122,7 @@ func mostWorkers(ctx context.Context, r *rig, after time.Duration, stop <-chan s
 	}
 }
 
-// steady is the rate of the calls that began after a while, and the longest time between two of them.
+// steady returns the rate of the calls that began after a while, and the longest time between two of them.
 func (a *arrivals) steady(after time.Duration) (rate float64, gap time.Duration) {
 	all := slices.SortedFunc(slices.Values(a.seen), func(x, y arrival) int { return x.at.Compare(y.at) })
 	from := slices.IndexFunc(all, func(x arrival) bool { return x.at.Sub(all[0].at) >= after })

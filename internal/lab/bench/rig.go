@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -29,50 +28,40 @@ type raw = weir.Chain[json.RawMessage, struct{}]
 // batch is what the handlers of such a chain are given.
 type batch = weir.Batch[json.RawMessage, struct{}]
 
-// on is a chain of one action that calls f.
+// on returns a chain of one action that calls f.
 func on(a weir.Action[json.RawMessage, struct{}], f func(context.Context, *batch) error) raw {
 	a.Handle = f
 	return weir.Start(a)
 }
 
-// action is one of a name and a size of tasks.
+// action returns one of a name and a size of tasks.
 func action(name string, size int) weir.Action[json.RawMessage, struct{}] {
 	return weir.Action[json.RawMessage, struct{}]{Name: name, BatchSize: size}
 }
 
 // openStore opens a store. The reserve on disk is left out: it is the same for any number of items.
-func openStore(dir string) (*pebblestore.Store, *slog.Logger, error) {
+func openStore(dir string) (*pebblestore.Store, *slog.Logger) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	s, err := pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1})
-	return s, log, err
+	return sure(pebblestore.Open(dir, pebblestore.Options{Logger: log, Ballast: -1})), log
 }
 
 // start opens an engine and runs it.
-func start(ctx context.Context, dir string, o engine.Options, chains ...raw) (*rig, error) {
-	r, err := open(ctx, dir, o, chains...)
-	if err == nil {
-		r.start(ctx)
-	}
-	return r, err
+func start(ctx context.Context, dir string, o engine.Options, chains ...raw) *rig {
+	r := open(ctx, dir, o, chains...)
+	r.start(ctx)
+	return r
 }
 
 // open makes an engine that does not run yet.
-func open(ctx context.Context, dir string, o engine.Options, chains ...raw) (*rig, error) {
-	s, log, err := openStore(dir)
-	if err != nil {
-		return nil, err
-	}
-	r := &rig{store: &counting{Store: s}, ended: make(chan error, 1)}
+func open(ctx context.Context, dir string, o engine.Options, chains ...raw) *rig {
+	s, log := openStore(dir)
 	o.Logger = log
-	if r.Engine, err = engine.Open(ctx, r.store, o); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	r := &rig{store: &counting{Store: s}, ended: make(chan error, 1)}
+	r.Engine = sure(engine.Open(ctx, r.store, o))
 	for _, c := range chains {
-		if err := r.Engine.Handle(c); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
+		must(r.Engine.Handle(c))
 	}
-	return r, nil
+	return r
 }
 
 // start runs the engine.
@@ -82,19 +71,16 @@ func (r *rig) start(ctx context.Context) {
 }
 
 // close stops the engine and closes the store.
-func (r *rig) close() error {
-	var err error
-	if r.cancel != nil {
-		r.cancel()
-		err = <-r.ended
-	}
-	return errors.Join(err, r.store.Close())
+func (r *rig) close() {
+	r.cancel()
+	must(<-r.ended)
+	must(r.store.Close())
 }
 
-// noop is a chain of one action that does nothing.
+// noop returns a chain of one action that does nothing.
 func noop(size int) raw { return slow(size, 0) }
 
-// slow is a chain of one action that takes some time per task.
+// slow returns a chain of one action that takes some time per task.
 func slow(size int, takes time.Duration) raw {
 	return on(action("handle", size), func(_ context.Context, b *batch) error {
 		time.Sleep(takes)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -24,28 +25,16 @@ type serverRig struct {
 }
 
 // openServer starts a server whose steps first and second call an endpoint.
-func openServer(ctx context.Context, dir, endpoint string) (*serverRig, error) {
-	st, log, err := openStore(dir)
-	if err != nil {
-		return nil, err
-	}
-	v, err := vault.New(vault.NewKey())
-	if err != nil {
-		return nil, err
-	}
-	o := assembly.Options{Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Open: true,
-		Alone: true, Logger: log}
+func openServer(ctx context.Context, dir, endpoint string) *serverRig {
+	st, log := openStore(dir)
+	o := assembly.Options{Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}),
+		Vault: sure(vault.New(vault.NewKey())), Open: true, Alone: true, Logger: log}
 	for _, name := range []string{"first", "second"} {
 		o.Actions = append(o.Actions, api.Action{Name: name, URL: endpoint + "/" + name, Batch: 100})
 	}
 	n, e, err := assembly.Open(ctx, o, engine.Options{Logger: log})
-	if err != nil {
-		return nil, err
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
+	must(err)
+	l := sure((&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"))
 	ctx, cancel := context.WithCancel(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	web := &http.Server{Handler: n.Handler(), ReadHeaderTimeout: 5 * time.Second}
@@ -61,22 +50,22 @@ func openServer(ctx context.Context, dir, endpoint string) (*serverRig, error) {
 		err := web.Close()
 		cancel()
 		return errors.Join(err, g.Wait(), st.Close())
-	}}, nil
+	}}
 }
 
-// until polls a bulk action until it has completed.
-func (r *serverRig) until(ctx context.Context, id string) (api.BulkAction, error) {
+// until polls a bulk action until it is in one of some states.
+func (r *serverRig) until(ctx context.Context, id string, states ...api.State) api.BulkAction {
 	for {
-		b, err := r.Service().Bulks.Get(ctx, id)
-		if err != nil || b.State == api.Completed {
-			return b, err
+		b := sure(r.Service().Bulks.Get(ctx, id))
+		if slices.Contains(states, b.State) {
+			return b
 		}
 		if b.State.Final() {
-			return b, fmt.Errorf("%s is %s: %s", id, b.State, b.Reason)
+			must(fmt.Errorf("%s is %s: %s", id, b.State, b.Reason))
 		}
 		select {
 		case <-ctx.Done():
-			return b, ctx.Err()
+			must(ctx.Err())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

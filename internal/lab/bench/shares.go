@@ -23,32 +23,18 @@ const (
 
 // shares are the promises about fairness and limits by the clock on the wall, with the partitions that
 // an engine has by default, judged by what handlers write down.
-func shares(b *bench) error {
+func shares(b *bench) {
 	const half = 1 // half a minute each
-	return errors.Join(
-		b.told(half, "tiers", params{}, claim{key: "off", what: "tiers 6:3:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}),
-		b.told(half, "weights", params{}, claim{key: "off", what: "weights 5:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1}),
-		b.told(half, "refusing", params{Items: 5}, claim{key: "kept", unit: "%", atLeast: 95,
-			what: "5 % of calls refused at random, 1,000/s: of what could pass"}),
-		b.told(half, "refusing", params{Items: 20}, claim{key: "kept", unit: "%", atLeast: 95,
-			what: "20 % of calls refused at random, 1,000/s: of what could pass"}),
-		b.told(half, "own", params{}, claim{key: "use", what: "a bulk action's own rate of 300/s: use", unit: "%", atLeast: 99}),
-		besideHung(b))
-}
-
-// besideHung compares a tenant beside one whose endpoint hangs with the same alone.
-func besideHung(b *bench) error {
-	alone, err := b.times(b.repeat, "hung", params{})
-	if err != nil {
-		return err
+	b.told(half, "tiers", params{}, claim{key: "off", what: "tiers 6:3:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1})
+	b.told(half, "weights", params{}, claim{key: "off", what: "weights 5:2:1 at 1,200/s, share off its ideal", unit: "%", atMost: 1})
+	for _, percent := range []int{5, 20} {
+		b.told(half, "refusing", params{Items: percent}, claim{key: "kept", unit: "%", atLeast: 95,
+			what: fmt.Sprintf("%d %% of calls refused at random, 1,000/s: of what could pass", percent)})
 	}
-	beside, err := b.times(b.repeat, "hung", params{Flood: true})
-	if err != nil {
-		return err
-	}
+	b.told(half, "own", params{}, claim{key: "use", what: "a bulk action's own rate of 300/s: use", unit: "%", atLeast: 99})
+	alone, beside := b.times(b.repeat, "hung", params{}), b.times(b.repeat, "hung", params{Flood: true})
 	b.judge(claim{what: "20 items of 50 ms beside 5,000 calls that hang, against alone", unit: "times", atMost: 2},
 		beside["ms"][0]/alone["ms"][0])
-	return nil
 }
 
 // notes is what the handlers of a measurement write down, by tenant.
@@ -71,7 +57,7 @@ func (n *notes) add(tenant string, items int) {
 	}
 }
 
-// off is the largest distance of a tenant from its part, in percent of that; one task more or less is not unfair.
+// off returns the largest distance of a tenant from its part, in percent of that; one task more or less is not unfair.
 func (n *notes) off(parts map[string]float64, task float64) (worst float64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,14 +72,14 @@ func (n *notes) off(parts map[string]float64, task float64) (worst float64) {
 	return worst
 }
 
-// use is the part of a rate that was used, in percent.
+// use returns the part of a rate that was used, in percent.
 func (n *notes) use(rate float64) float64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return 100 * n.all / rate / (shareSpan - shareWarm).Seconds()
 }
 
-// limitedBy is a chain of one action on a resource that calls f.
+// limitedBy returns a chain of one action on a resource that calls f.
 func limitedBy(name string, r weir.Resource, size int, f func(context.Context, *batch) error) raw {
 	a := action(name, size)
 	a.Resource = r
@@ -101,34 +87,22 @@ func limitedBy(name string, r weir.Resource, size int, f func(context.Context, *
 }
 
 // flood runs an engine with the default options while all of the specs' bulk actions have work, and ends them.
-func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.TenantLimits, specs ...weir.Spec) error {
-	r, err := start(ctx, dir, engine.Options{}, chain)
-	if err != nil {
-		return err
-	}
-	if err := r.Operator().SetLimits(ctx, func(l *weir.Limits) { maps.Copy(l.Tenants, limits) }); err != nil {
-		return err
-	}
+func flood(ctx context.Context, dir string, chain raw, limits map[string]weir.TenantLimits, specs ...weir.Spec) {
+	r := start(ctx, dir, engine.Options{}, chain)
+	must(r.Operator().SetLimits(ctx, func(l *weir.Limits) { maps.Copy(l.Tenants, limits) }))
 	var bulks []*engine.BulkAction
 	for _, s := range specs {
-		b, err := engine.Submit(ctx, r.Engine, chain, rewards(80_000), s)
-		if err != nil {
-			return err
-		}
-		bulks = append(bulks, b)
+		bulks = append(bulks, sure(engine.Submit(ctx, r.Engine, chain, rewards(80_000), s)))
 	}
 	time.Sleep(shareSpan)
 	for _, b := range bulks {
-		if err := b.Cancel(ctx, "measured"); err != nil {
-			return err
-		}
+		must(b.Cancel(ctx, "measured"))
 	}
-	return r.close()
+	r.close()
 }
 
-func measureTiers(ctx context.Context, dir string, _ params) (figures, error) {
+func measureTiers(ctx context.Context, dir string, _ params) figures {
 	n := newNotes()
-	chain := noted(n, 1200)
 	var specs []weir.Spec
 	parts := map[string]float64{}
 	for i, tier := range []weir.Tier{weir.TierCritical, weir.TierHigh, weir.TierDefault, weir.TierLow} {
@@ -136,11 +110,11 @@ func measureTiers(ctx context.Context, dir string, _ params) (figures, error) {
 		parts[tenant] = []float64{6, 3, 2, 1}[i]
 		specs = append(specs, weir.Spec{Tenant: tenant, Tier: tier})
 	}
-	err := flood(ctx, dir, chain, nil, specs...)
-	return figures{"off": n.off(parts, 60), "use": n.use(1200)}, err
+	flood(ctx, dir, noted(n, 1200), nil, specs...)
+	return figures{"off": n.off(parts, 60), "use": n.use(1200)}
 }
 
-func measureWeights(ctx context.Context, dir string, _ params) (figures, error) {
+func measureWeights(ctx context.Context, dir string, _ params) figures {
 	n := newNotes()
 	parts, limits := map[string]float64{"a": 5, "b": 2, "c": 1}, map[string]weir.TenantLimits{}
 	var specs []weir.Spec
@@ -148,11 +122,11 @@ func measureWeights(ctx context.Context, dir string, _ params) (figures, error) 
 		limits[tenant] = weir.TenantLimits{Weight: w}
 		specs = append(specs, weir.Spec{Tenant: tenant})
 	}
-	err := flood(ctx, dir, noted(n, 1200), limits, specs...)
-	return figures{"off": n.off(parts, 60), "use": n.use(1200)}, err
+	flood(ctx, dir, noted(n, 1200), limits, specs...)
+	return figures{"off": n.off(parts, 60), "use": n.use(1200)}
 }
 
-// noted is a chain whose calls take 50 ms.
+// noted returns a chain whose calls take 50 ms.
 func noted(n *notes, rate weir.Rate) raw {
 	return limitedBy("noted", weir.Resource{Name: "api", Rate: rate}, 100, func(_ context.Context, b *batch) error {
 		n.add(b.Tenant(), b.Len())
@@ -163,7 +137,7 @@ func noted(n *notes, rate weir.Rate) raw {
 }
 
 // measureRefusing has p.Items percent of the calls refused at random.
-func measureRefusing(ctx context.Context, dir string, p params) (figures, error) {
+func measureRefusing(ctx context.Context, dir string, p params) figures {
 	n := newNotes()
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(11, 6))
@@ -180,18 +154,18 @@ func measureRefusing(ctx context.Context, dir string, p params) (figures, error)
 			b.DoneRest()
 			return nil
 		})
-	err := flood(ctx, dir, chain, nil, weir.Spec{Tenant: "t"})
-	return figures{"kept": n.use(1000 * float64(100-p.Items) / 100)}, err
+	flood(ctx, dir, chain, nil, weir.Spec{Tenant: "t"})
+	return figures{"kept": n.use(1000 * float64(100-p.Items) / 100)}
 }
 
-func measureOwn(ctx context.Context, dir string, _ params) (figures, error) {
+func measureOwn(ctx context.Context, dir string, _ params) figures {
 	n := newNotes()
-	err := flood(ctx, dir, noted(n, 20_000), nil, weir.Spec{Tenant: "t", Rates: map[string]weir.Rate{"noted": 300}})
-	return figures{"use": n.use(300)}, err
+	flood(ctx, dir, noted(n, 20_000), nil, weir.Spec{Tenant: "t", Rates: map[string]weir.Rate{"noted": 300}})
+	return figures{"use": n.use(300)}
 }
 
-// measureHung is how long twenty items take, alone or beside a tenant whose calls hang.
-func measureHung(ctx context.Context, dir string, p params) (figures, error) {
+// measureHung returns how long twenty items take, alone or beside a tenant whose calls hang.
+func measureHung(ctx context.Context, dir string, p params) figures {
 	sleep := func(d time.Duration) func(context.Context, *batch) error {
 		return func(ctx context.Context, b *batch) error {
 			select {
@@ -205,22 +179,13 @@ func measureHung(ctx context.Context, dir string, p params) (figures, error) {
 	}
 	quick, hung := limitedBy("quick", weir.Resource{Name: "quick"}, 1, sleep(50*time.Millisecond)), limitedBy("hung",
 		weir.Resource{Name: "hung"}, 1, sleep(time.Hour))
-	r, err := start(ctx, dir, engine.Options{}, quick, hung)
-	if err != nil {
-		return nil, err
-	}
+	r := start(ctx, dir, engine.Options{}, quick, hung)
 	if p.Flood {
-		b, err := engine.Submit(ctx, r.Engine, hung, rewards(5000), weir.Spec{Tenant: "hung"})
-		if err != nil {
-			return nil, err
-		}
+		b := sure(engine.Submit(ctx, r.Engine, hung, rewards(5000), weir.Spec{Tenant: "hung"}))
 		time.Sleep(shareWarm) // it takes all the slots that it gets
 		defer func() { _ = b.Cancel(ctx, "measured") }()
 	}
 	begin := time.Now()
-	b, err := engine.Submit(ctx, r.Engine, quick, rewards(20), weir.Spec{Tenant: "healthy"})
-	if err == nil {
-		_, err = b.Wait(ctx)
-	}
-	return figures{"ms": float64(time.Since(begin).Microseconds()) / 1000}, err
+	sure(sure(engine.Submit(ctx, r.Engine, quick, rewards(20), weir.Spec{Tenant: "healthy"})).Wait(ctx))
+	return figures{"ms": float64(time.Since(begin).Microseconds()) / 1000}
 }

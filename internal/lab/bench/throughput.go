@@ -13,70 +13,52 @@ import (
 const million = 1_000_000
 
 // throughput is a million items through a handler that does nothing, from submit to the last result.
-func throughput(b *bench) error {
+func throughput(b *bench) {
 	for _, c := range []struct {
 		batch        int
 		target, goal float64
 	}{{100, 700_000, 2_000_000}, {1, 150_000, 500_000}} {
 		what := fmt.Sprintf("1,000,000 items, batch %d: ", c.batch)
 		aim := what + "submit to last result, aim " + number(c.goal)
-		if err := b.told(b.repeat, "throughput", params{Items: million, Batch: c.batch},
+		b.told(b.repeat, "throughput", params{Items: million, Batch: c.batch},
 			claim{key: "per_second", what: aim, unit: "items/s", atLeast: c.target},
 			claim{key: "peak_mib", what: what + "peak memory", unit: "MiB", atMost: 300},
 			claim{key: "submit_ms", what: what + "of that time, until accepted", unit: "ms"},
-			claim{key: "make_ms", what: what + "of that time, making the items", unit: "ms"}); err != nil {
-			return err
-		}
+			claim{key: "make_ms", what: what + "of that time, making the items", unit: "ms"})
 	}
-	return nil
 }
 
 // flat compares the cost of an item in a large bulk action with that in a small one.
-func flat(b *bench) error {
-	small, err := b.times(b.repeat, "throughput", params{Items: 100_000, Batch: 100})
-	if err != nil {
-		return err
-	}
-	large, err := b.times(b.repeat, "throughput", params{Items: 10 * million, Batch: 100})
-	if err != nil {
-		return err
-	}
+func flat(b *bench) {
+	small := b.times(b.repeat, "throughput", params{Items: 100_000, Batch: 100})
+	large := b.times(b.repeat, "throughput", params{Items: 10 * million, Batch: 100})
 	b.judge(claim{what: "100,000 items, batch 100: cost of an item", unit: "ns"}, small["ns_per_item"]...)
 	b.judge(claim{what: "10,000,000 items, batch 100: cost of an item", unit: "ns"}, large["ns_per_item"]...)
 	b.judge(claim{what: "10,000,000 items, batch 100: peak memory", unit: "MiB"}, large["peak_mib"]...)
 	b.judge(claim{what: "flat: 10,000,000 against 100,000 items, cost of an item", unit: "times", atMost: 1.2},
 		slices.Min(large["ns_per_item"])/slices.Min(small["ns_per_item"]))
-	return nil
 }
 
-func measureThroughput(ctx context.Context, dir string, p params) (figures, error) {
+func measureThroughput(ctx context.Context, dir string, p params) figures {
 	dry := time.Now()
 	for range rewards(p.Items) {
 	}
 	made := time.Since(dry)
 	chain := noop(p.Batch)
-	r, err := start(ctx, dir, engine.Options{}, chain)
-	if err != nil {
-		return nil, err
-	}
+	r := start(ctx, dir, engine.Options{}, chain)
 	begin := time.Now()
-	bulk, err := engine.Submit(ctx, r.Engine, chain, rewards(p.Items), weir.Spec{})
-	if err != nil {
-		return nil, err
-	}
+	bulk := sure(engine.Submit(ctx, r.Engine, chain, rewards(p.Items), weir.Spec{}))
 	accepted := time.Since(begin)
-	rep, err := bulk.Wait(ctx)
-	if err != nil {
-		return nil, err
-	}
+	rep := sure(bulk.Wait(ctx))
 	took := time.Since(begin)
 	if rep.Counts != (weir.Counts{Total: int64(p.Items), Done: int64(p.Items)}) {
-		return nil, fmt.Errorf("counts are %+v, want all of %d done", rep.Counts, p.Items)
+		must(fmt.Errorf("counts are %+v, want all of %d done", rep.Counts, p.Items))
 	}
+	r.close()
 	return figures{
 		"per_second":  float64(p.Items) / took.Seconds(),
 		"ns_per_item": float64(took.Nanoseconds()) / float64(p.Items),
 		"submit_ms":   float64(accepted.Microseconds()) / 1000,
 		"make_ms":     float64(made.Microseconds()) / 1000,
-	}, r.close()
+	}
 }

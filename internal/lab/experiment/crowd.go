@@ -11,7 +11,9 @@ import (
 // Tenants is how many tenants the big experiments have.
 const Tenants = 220_000
 
-// Crowd is a queue with n tenants of one endless group each, in all tiers, on a
+func tenantName(i int) string { return fmt.Sprint("tenant-", i) }
+
+// Crowd returns a queue with n tenants of one endless group each, in all tiers, on a
 // resource without limits.
 func Crowd(n int) (*sched.Queue, []*sched.Entry) {
 	q := sched.New(sched.Options{})
@@ -54,7 +56,7 @@ func Picks(b *testing.B, q *sched.Queue, inFlight int) {
 	}
 }
 
-// CrowdBytes is what a tenant with its flow and its group takes in memory, among n.
+// CrowdBytes returns what a tenant with its flow and its group takes in memory, among n.
 func CrowdBytes(n int) float64 {
 	before := heapInUse()
 	q, es := Crowd(n)

@@ -99,7 +99,7 @@ type dueJob struct {
 	within time.Duration
 }
 
-// possible is how many of the jobs can be met at a rate: the largest are given up first.
+// possible returns how many of the jobs can be met at a rate: the largest are given up first.
 func possible(jobs []dueJob, rate float64) int {
 	jobs = slices.SortedFunc(slices.Values(jobs), func(a, b dueJob) int { return cmp.Compare(a.within, b.within) })
 	var sizes []int64

@@ -4,9 +4,10 @@
 //
 // An experiment is a world and a check. All worlds stand on the clock and the loop of
 // package virtual. Whole engines are worlds of package model, and nodes of real partition
-// machines where storing and commands matter. One part alone is judged by a driver of that
-// part: the queue ([Crowd] and drive), a lane under a scaling policy (laneModel), the rule of
-// a rate (refuser), and nodes that share a limit (owners).
+// machines where storing and commands matter. What a model leaves out is judged by a driver of
+// one part: the queue with hundreds of thousands of tenants ([Crowd] and drive), a lane under a
+// scaling policy with new leaders, full nodes and late workers (laneModel), the rule of a rate
+// (refuser), and nodes that die or lose their store while they share a limit (owners).
 //
 // Experiments are functions of a size and fixed seeds: over plays a world with each seed and
 // makes one line of all runs. The tests run them small; the command in package all runs them

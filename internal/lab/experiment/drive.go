@@ -158,7 +158,7 @@ func (d *drive) run(until int64) {
 	d.Advance(d.start + until)
 }
 
-// next is when something happens next.
+// next returns when something happens next.
 func (d *drive) next() int64 {
 	next := min(d.q.Wake(), d.Next())
 	if d.late != nil && next != never {
@@ -180,13 +180,13 @@ func (d *drive) finish(p sched.Pick, j *job) {
 	}
 }
 
-// took is how long j took, or has taken until now if it did not end.
+// took returns how long j took, or has taken until now if it did not end.
 func (d *drive) took(j *job) float64 { return float64(cmp.Or(j.done, d.Now()) - d.start - j.arrive) }
 
-// use is the part of the rate that was used until now.
+// use returns the part of the rate that was used until now.
 func (d *drive) use() float64 { return d.meters[d.r].use(d.Now()) }
 
-// peak is the fullest second of any resource.
+// peak returns the fullest second of any resource.
 func (d *drive) peak(what string) Line { return peakLine(what, peakOf(d.meters)) }
 
 // meter watches what starts on one resource: how much in all, and how much in the
@@ -195,7 +195,6 @@ type meter struct {
 	virtual.Meter
 	rate float64
 	from int64
-	over int64 // cost that a downstream with this rate in any second would have refused
 }
 
 func newMeter(rate float64, from int64) *meter {
@@ -208,11 +207,11 @@ func (m *meter) count(at, cost int64) {
 		m.Total += cost
 		return
 	}
-	m.over += max(0, min(cost, m.Add(at, cost)-int64(m.rate)))
+	m.Add(at, cost)
 }
 
-// peakOf is the fullest second of all meters in terms of their rates, 0 if there are none.
-func peakOf[K comparable](meters map[K]*meter) (most float64) {
+// peakOf returns the fullest second of all meters in terms of their rates, 0 if there are none.
+func peakOf(meters map[*sched.Resource]*meter) (most float64) {
 	for _, m := range meters { // the most: order does not reach it
 		if m.rate > 0 {
 			most = max(most, float64(m.Most)/m.rate)
@@ -221,7 +220,7 @@ func peakOf[K comparable](meters map[K]*meter) (most float64) {
 	return most
 }
 
-// use is the part of the rate that was used from the beginning until now.
+// use returns the part of the rate that was used from the beginning until now.
 func (m *meter) use(now int64) float64 {
 	return float64(m.Total) / (m.rate * float64(now-m.from) / 1e9)
 }

@@ -6,16 +6,6 @@ import (
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
-func TestMeterCountsWhatADownstreamWouldRefuse(t *testing.T) {
-	m := newMeter(10, 0)
-	for _, s := range []start{{0, 8}, {sec / 2, 5}, {sec / 2, 1}, {sec, 2}, {2 * sec, 10}} {
-		m.count(s.at, s.cost)
-	}
-	if m.over != 4 { // 3 of the 5, and the 1
-		t.Errorf("%d of 26 above 10 in a second, want 4", m.over)
-	}
-}
-
 func TestUseIsOfTheTimeSinceTheBeginning(t *testing.T) {
 	m := newMeter(10, 5*sec)
 	m.count(6*sec, 30)

@@ -1,10 +1,8 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,13 +30,13 @@ const wayMean = 2 * time.Millisecond
 // stranger is a downstream with hidden limits, and nodes with endless work: real
 // partitions with the real queue, limits and flow control.
 type stranger struct {
+	*virtual.Clock
 	hiddenLimits
 	setup
 	span time.Duration
 
 	rng  *rand.Rand
 	each []*node
-	now  time.Duration // since the beginning
 
 	tokens   float64
 	filled   time.Duration
@@ -65,8 +63,8 @@ const settledAfter = 10 * time.Second
 
 func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	w := &stranger{
-		hiddenLimits: h, setup: u, span: 2 * time.Minute, tokens: h.burst, came: virtual.Meter{Window: sec},
-		rng: virtual.Chance(seed, 17),
+		Clock: virtual.NewClock(epoch), hiddenLimits: h, setup: u, span: 2 * time.Minute, tokens: h.burst,
+		came: virtual.Meter{Window: sec}, rng: virtual.Chance(seed, 17),
 	}
 	if h.quota > 0 {
 		w.span = 2*time.Minute + settledAfter // in which three quotas can be used
@@ -74,9 +72,9 @@ func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	call := step("call", u.rate/float64(u.nodes))
 	call.BatchSize = u.batch
 	for i := range u.nodes {
-		n := newNodeOf(capacity.Config{Slots: u.workers, Seed: seed + uint64(i)}, u.partitions, call)
-		n.call = func(t *partition.Task, end func(partition.Result)) { w.send(n, len(t.Items), end) }
-		n.After(w.rng.Int64N(int64(flow.Window)), func() { w.steer(n) })
+		n := newNodeOn(w.Clock, capacity.Config{Slots: u.workers, Seed: seed + uint64(i)}, u.partitions, call)
+		n.call = func(t *partition.Task, end func(partition.Result)) { w.send(len(t.Items), end) }
+		w.After(w.rng.Int64N(int64(flow.Window)), func() { w.steer(n) })
 		w.each = append(w.each, n)
 		for p := range u.partitions {
 			n.submit(p, partition.Created{ID: weir.BulkID(fmt.Sprint("ba_", p)), Tenant: fmt.Sprint(p),
@@ -86,77 +84,70 @@ func newStranger(h hiddenLimits, u setup, seed uint64) *stranger {
 	return w
 }
 
-// run lets that node go on whose next event comes first; each has a clock of its own.
-func (w *stranger) run() {
-	for {
-		first := slices.MinFunc(w.each, func(a, b *node) int { return cmp.Compare(a.next(), b.next()) })
-		if w.now = time.Duration(first.next() - epoch); w.now >= w.span {
-			return
-		}
-		first.run(first.next())
-	}
-}
+func (w *stranger) run() { play(w.Clock, epoch+int64(w.span), w.each...) }
+
+// now returns the time since the beginning.
+func (w *stranger) now() time.Duration { return time.Duration(w.Now() - epoch) }
 
 func (w *stranger) steer(n *node) {
 	n.can.Steer(n.Now())
 	n.settle()
-	n.After(int64(flow.Window), func() { w.steer(n) })
+	w.After(int64(flow.Window), func() { w.steer(n) })
 }
 
 func (w *stranger) way() int64 { return int64(wayMean)/2 + w.rng.Int64N(int64(wayMean)) }
 
 // send is one call of some items from its beginning to its end.
-func (w *stranger) send(n *node, items int, end func(partition.Result)) {
+func (w *stranger) send(items int, end func(partition.Result)) {
 	w.count(&w.sent, items)
-	n.After(w.way(), func() {
+	w.After(w.way(), func() {
 		switch {
 		case w.rng.Float64() < w.random:
 		case !w.admits(items):
 			w.count(&w.provoked, items)
 		default:
 			w.inside++
-			n.After(int64(w.takes)/2+w.rng.Int64N(int64(w.takes)), func() {
+			w.After(int64(w.takes)/2+w.rng.Int64N(int64(w.takes)), func() {
 				w.inside--
-				n.After(w.way(), func() {
+				w.After(w.way(), func() {
 					w.count(&w.passed, items)
 					end(partition.Result{})
 				})
 			})
 			return
 		}
-		n.After(w.way(), func() {
+		w.After(w.way(), func() {
 			end(partition.Result{Failure: &partition.Failure{Code: "http_429", Refused: true}})
 		})
 	})
 }
 
 func (w *stranger) count(n *int, items int) {
-	if w.now >= w.from {
+	if w.now() >= w.from {
 		*n += items
 	}
 }
 
 // admits asks all limits, and uses them if all of them let the call pass.
 func (w *stranger) admits(items int) bool {
-	if no := w.now / time.Minute; no != w.minute {
+	now := w.now()
+	if no := now / time.Minute; no != w.minute {
 		w.minute, w.passes = no, 0
 	}
-	w.tokens = min(w.tokens+w.hiddenLimits.rate*(w.now-w.filled).Seconds(), w.burst)
-	w.filled = w.now
+	w.tokens = min(w.tokens+w.hiddenLimits.rate*(now-w.filled).Seconds(), w.burst)
+	w.filled = now
 	switch {
-	case w.hiddenLimits.rate > 0 && w.tokens < float64(items), w.atOnce > 0 && w.inside >= w.atOnce, w.quota > 0 &&
-		w.passes >= w.quota:
-		return false
-	case w.second > 0 && int(w.came.Within(int64(w.now)))+items > w.second:
+	case w.hiddenLimits.rate > 0 && w.tokens < float64(items), w.atOnce > 0 && w.inside >= w.atOnce,
+		w.quota > 0 && w.passes >= w.quota, w.second > 0 && int(w.came.Within(int64(now)))+items > w.second:
 		return false
 	}
 	w.tokens -= float64(items)
 	w.passes++
-	w.came.Add(int64(w.now), int64(items))
+	w.came.Add(int64(now), int64(items))
 	return true
 }
 
-// possible is how many items a second the limits let through.
+// possible returns how many items a second the limits let through.
 func (w *stranger) possible() float64 {
 	round := (w.takes + 2*wayMean).Seconds()
 	turn := (1-w.random)*round + w.random*2*wayMean.Seconds() // of a worker
@@ -173,7 +164,7 @@ func (w *stranger) possible() float64 {
 	return best
 }
 
-// shares are what passed of what could have, and what limits refused of what was
+// shares returns what passed of what could have, and what limits refused of what was
 // sent, in per cent, from when counting begins on.
 func (w *stranger) shares() (used, refused float64) {
 	could := w.possible() * (w.span - w.from).Seconds()
@@ -245,7 +236,7 @@ func strangers() (all []strange) {
 	return all
 }
 
-// setups are one partition and no rate, the default number of partitions and a rate that is far too high,
+// setups returns one partition and no rate, the default number of partitions and a rate that is far too high,
 // and three nodes.
 func setups() []setup {
 	return []setup{
@@ -255,7 +246,7 @@ func setups() []setup {
 	}
 }
 
-// lines are the worst of several runs.
+// lines returns the worst of several runs.
 func (x strange) lines(u setup, runs int) []Line {
 	what := fmt.Sprintf("hidden %v, calls of %v, ", x.hiddenLimits, x.takes)
 	switch {
@@ -304,7 +295,7 @@ func firstMinute(runs int) (lines []Line) {
 	return lines
 }
 
-// hiddenLines are all of them, or a few with one seed.
+// hiddenLines returns all of them, or a few with one seed.
 func hiddenLines(size Size) []Line {
 	lines := firstMinute(sized(size, 3, 10))
 	for i, x := range strangers() {

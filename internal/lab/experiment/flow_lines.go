@@ -37,7 +37,7 @@ const (
 
 var buckets = []time.Duration{shallow, deep}
 
-// wants is the target of a profile.
+// wants returns the target of a profile.
 func (p Profile) wants() (used, refused float64) {
 	if p.Steps {
 		return 80, 1.2
@@ -45,7 +45,7 @@ func (p Profile) wants() (used, refused float64) {
 	return 95, 0.5
 }
 
-// shareLines are the mean of several runs, changed by set before they begin.
+// shareLines returns the mean of several runs, changed by set before they begin.
 func (p Profile) shareLines(what string, bucket time.Duration, rule flow.RateRule, runs []uint64, set func(*refuser)) []Line {
 	return over(runs, func(seed uint64) []Line {
 		w := newRefuser(p, bucket, rule, seed)
@@ -80,7 +80,7 @@ func oneTaskDeep(runs []uint64) (lines []Line) {
 	return lines
 }
 
-// worstProfiles are the worst of the slow profiles, and then those of the one in steps.
+// worstProfiles returns the worst of the slow profiles, and then those of the one in steps.
 func worstProfiles(what string, depths []time.Duration, rule flow.RateRule, runs []uint64, set func(*refuser)) []Line {
 	var slow, steps [][]Line
 	for _, bucket := range depths {
@@ -97,14 +97,14 @@ func worstProfiles(what string, depths []time.Duration, rule flow.RateRule, runs
 	return append(over(slow, same), over(steps, same)...)
 }
 
-// alternative is the worst of the profiles under AIMD.
+// alternative returns the worst of the profiles under AIMD.
 func alternative(runs []uint64) []Line {
 	l := worstProfiles("AIMD instead", buckets, flow.AIMD, runs, nil)
 	const why = "the rule for downstreams that change fast: it asks all the time"
 	return []Line{l[0].missed(why, 92), l[1].missed(why, 1.6), l[3].missed(why, 3.5)}
 }
 
-// late is the worst of the profiles if decisions take another window to arrive, as
+// late returns the worst of the profiles if decisions take another window to arrive, as
 // they do in a cluster.
 func late(runs []uint64) []Line {
 	l := worstProfiles("decisions 250 ms late", buckets, flow.Estimate, runs, func(w *refuser) { w.delay = flow.Window })
@@ -112,20 +112,20 @@ func late(runs []uint64) []Line {
 	return []Line{l[1].missed(why, 1.1), l[3].missed(why, 2.2)}
 }
 
-// withTimes is the worst of the profiles when refusals come with a Retry-After.
+// withTimes returns the worst of the profiles when refusals come with a Retry-After.
 func withTimes(runs []uint64) []Line {
 	l := worstProfiles("with Retry-After", buckets[:1], flow.Estimate, runs, func(w *refuser) { w.timed = true })
 	return []Line{l[0], l[1].missed(mustShow, 0.75)}
 }
 
-// short is a profile whose phases of five minutes last two.
+// short plays a profile whose phases of five minutes last two.
 func short(runs []uint64) []Line {
 	p := Profile{For: 6 * time.Minute, At: inTurn(2*time.Minute, 10_000, 1500, 10_000)}
 	l := p.shareLines("10k, 1.5k, 10k for two minutes each, bucket of 100ms: ", shallow, flow.Estimate, runs, nil)[0]
 	return []Line{l.missed("the way back from 1.5k takes up to half a minute, which counts for more here", 90)}
 }
 
-// unrelated is a downstream that bears everything and refuses some tasks all the same.
+// unrelated plays a downstream that bears everything and refuses some tasks all the same.
 func unrelated(share float64, runs []uint64) []Line {
 	p := Profile{For: 10 * time.Minute, At: func(time.Duration) float64 { return 1e6 }}
 	return over(runs, func(seed uint64) []Line {
@@ -137,7 +137,7 @@ func unrelated(share float64, runs []uint64) []Line {
 	})
 }
 
-// shutOut is a downstream that lets nothing through for half a minute and says to
+// shutOut plays a downstream that lets nothing through for half a minute and says to
 // come back in 5 s.
 func shutOut(runs []uint64) []Line {
 	from, to := time.Minute, 90*time.Second

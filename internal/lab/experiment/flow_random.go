@@ -24,7 +24,7 @@ func crews() []crew {
 	}
 }
 
-// sent is how many calls the crew makes of a downstream that bears everything and refuses some calls by chance.
+// sent returns how many calls the crew makes of a downstream that bears everything and refuses some calls by chance.
 func (x crew) sent(how string, refuses float64, configured bool, n int) (calls float64) {
 	r := api(0, x.takes)
 	if configured { // less than they can send: it is in force

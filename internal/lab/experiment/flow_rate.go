@@ -60,7 +60,7 @@ func newRefuser(p Profile, bucket time.Duration, rule flow.RateRule, seed uint64
 	}
 }
 
-// since is the time since the beginning.
+// since returns the time since the beginning.
 func (w *refuser) since() time.Duration { return time.Duration(w.Now() - flowStart) }
 
 func (w *refuser) run() {
@@ -73,7 +73,7 @@ func (w *refuser) run() {
 	w.tokens.fill(w.tokens.profile.For)
 }
 
-// dispatch sends a task as soon as the limiter lets it, a little late as it is in life.
+// dispatch sends a task as soon as the limiter allows it, a little late, as a busy loop does.
 func (w *refuser) dispatch() {
 	items := limit.Chunk(flowRate, 100)
 	if at := w.lim.Ready(w.Now(), items); at > w.Now() {
@@ -96,7 +96,7 @@ func (w *refuser) dispatch() {
 	w.After(0, w.dispatch)
 }
 
-// way is how long a message takes: 5 to 15 ms.
+// way returns how long a message takes: 5 to 15 ms.
 func (w *refuser) way() int64 { return 5*ms + w.rng.Int64N(10*ms) }
 
 func (w *refuser) ended(sentAt int64, items, passed int, back time.Duration) {

@@ -37,7 +37,7 @@ func sicknesses() []sickness {
 	}
 }
 
-// world is a node with endless work before a downstream that falls sick.
+// world returns a node with endless work before a downstream that falls sick.
 func (s sickness) world(seed uint64) model.World {
 	s.is.From, s.is.For = model.Span(sickFrom*time.Second), model.Span((sickTo-sickFrom)*time.Second)
 	r := api(sickRate, 40*time.Millisecond)

@@ -43,13 +43,13 @@ type told struct {
 	took, p50, p90                float64 // seconds that it took, and that were forecast
 }
 
-// before is what was forecast before the start; nothing else was asked.
+// before returns what was forecast before the start; nothing else was asked.
 func before(took, p50, p90 float64) told {
 	none := math.NaN()
 	return told{p50/took - 1, none, none, none, none, none, none, took, p50, p90}
 }
 
-// lines are the shares of all systems of which a forecast was near, over these runs.
+// lines returns the shares of all systems of which a forecast was near, over these runs.
 func (t told) lines(what, why string) []Line {
 	near := func(name string, off, holds float64) Line {
 		what := fmt.Sprintf("%s: off by 10 %% at most, %s", name, what)
@@ -71,7 +71,7 @@ func (t told) lines(what, why string) []Line {
 	}
 }
 
-// portion is the line about how many systems, of those that were asked, something is true of, in percent.
+// portion returns the line about how many systems, of those that were asked, something is true of, in percent.
 func portion(what string, is bool, want float64, unasked bool) Line {
 	l := atLeast(20, what, 0, want, " %").taken(byMean)
 	switch {

@@ -58,14 +58,10 @@ func drawNodes(seed uint64) (model.World, forecast.Work, forecast.Load) {
 	work.Items = x.Items
 	w.BulkActions = []model.BulkAction{x}
 	for i := range rng.IntN(3) {
-		o := model.BulkAction{Name: fmt.Sprint("flood", i), Items: max(100, int64(float64(x.Items)*between(rng, 0.1, 3))),
-			Steps: x.Steps, Batches: x.Batches, Skips: x.Skips}
+		o := x
+		o.Name, o.Items = fmt.Sprint("flood", i), max(100, int64(float64(x.Items)*between(rng, 0.1, 3)))
 		w.BulkActions = append(w.BulkActions, o)
-		other := forecast.Other{Name: o.Name, Tenant: o.Name, Items: o.Items, Steps: o.Steps, Batches: o.Batches}
-		for _, s := range o.Skips {
-			other.Skips = append(other.Skips, float64(s))
-		}
-		load.Others = append(load.Others, other)
+		load.Others = append(load.Others, forecast.Work{Name: o.Name, Tenant: o.Name, Items: o.Items, Steps: work.Steps})
 	}
 	return w, work, load
 }

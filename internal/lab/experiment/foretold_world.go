@@ -85,7 +85,7 @@ func drawWorld(seed uint64, partitions int, luck uint64) *foretoldWorld {
 		tier := []weir.Tier{weir.TierDefault, weir.TierDefault, weir.TierHigh, weir.TierLow}[rng.IntN(4)]
 		w.floods = append(w.floods, flood{max(100, int64(float64(w.items)*between(rng, 0.1, 3))), tier})
 	}
-	w.node = newNodeOf(capacity.Config{Slots: foretellSlots, Seed: seed}, partitions, chain...)
+	w.node = newNodeOn(virtual.NewClock(epoch), capacity.Config{Slots: foretellSlots, Seed: seed}, partitions, chain...)
 	rng = w.rng // from here on it is luck
 	w.service = func(t *partition.Task) int64 {
 		d := &w.does[t.StepNo]
@@ -142,7 +142,7 @@ func (w *foretoldWorld) until(id weir.BulkID, look func()) weir.Progress {
 	}
 }
 
-// load is the system as the server would tell it to a forecast.
+// load returns the system as the server would tell it to a forecast.
 func (w *foretoldWorld) load() (l forecast.Load) {
 	l = forecast.Load{Slots: foretellSlots, Partitions: len(w.parts), Workers: foretellSlots, MaxWorkers: foretellSlots}
 	for _, p := range w.parts {
@@ -171,11 +171,11 @@ func (w *foretoldWorld) load() (l forecast.Load) {
 		if !ok || p.State.Final() {
 			continue
 		}
-		o := forecast.Other{Name: string(id), Tenant: string(id), Tier: w.floods[i].tier, Items: p.Counts.Total - p.Counts.Ended()}
+		o := forecast.Work{Name: string(id), Tenant: string(id), Tier: w.floods[i].tier, Items: p.Counts.Total - p.Counts.Ended()}
 		for k, st := range w.chain {
 			skips, left := forecast.Uncalled(&p.Steps[k], st.Resource.Rate, st.BatchSize)
-			o.Steps, o.Skips, o.LeftOut = append(o.Steps, st.Resource.Name), append(o.Skips, skips), append(o.LeftOut, left)
-			o.Standing, o.Batches = append(o.Standing, forecast.Standing(&p, k)), append(o.Batches, st.BatchSize)
+			o.Steps = append(o.Steps, forecast.Step{Resource: st.Resource.Name, Batch: st.BatchSize, Skips: skips, LeftOut: left})
+			o.Standing = append(o.Standing, forecast.Standing(&p, k))
 		}
 		l.Others = append(l.Others, o)
 	}
@@ -184,7 +184,7 @@ func (w *foretoldWorld) load() (l forecast.Load) {
 
 func floodID(i int) weir.BulkID { return weir.BulkID(fmt.Sprintf("ba_flood%d", i)) }
 
-// work is the bulk action before its start. The share that skips a step is what a look
+// work returns the bulk action before its start. The share that skips a step is what a look
 // at a few hundred items tells.
 func (w *foretoldWorld) work() forecast.Work {
 	out := forecast.Work{Tenant: "t", Items: w.items}
@@ -222,7 +222,7 @@ func (w *foretoldWorld) begin() (cold, warm forecast.Load) {
 	return cold, warm
 }
 
-// home is the partition of a bulk action.
+// home returns the partition of a bulk action.
 func (w *foretoldWorld) home(name string) int { return len(name) * 5 % len(w.parts) }
 
 // takes submits the bulk action and returns how long it took.
@@ -258,7 +258,7 @@ func foreseen(seed uint64, partitions int, known bool) (t told) {
 	return t
 }
 
-// eta is how far off an ETA was, as a share of what was left.
+// eta returns how far off an ETA was, as a share of what was left.
 func (w *foretoldWorld) eta(x snapshot, ends int64) float64 {
 	now := w.work()
 	forecast.Underway(&now, &x.load, &x.p, time.Unix(0, x.at))
@@ -266,7 +266,7 @@ func (w *foretoldWorld) eta(x snapshot, ends int64) float64 {
 	return sure(left, err).Seconds()/(float64(ends-x.at)/1e9) - 1
 }
 
-// bestKnown is how far off it is to know the system and its state at a time exactly.
+// bestKnown returns how far off it is to know the system and its state at a time exactly.
 func bestKnown(seed uint64, partitions int, from, ends int64) float64 {
 	var rests []float64
 	for luck := range uint64(5) {

@@ -77,24 +77,30 @@ func (l Line) within(bound float64) bool {
 	return l.Got <= bound
 }
 
-// String is the line as it is printed.
+// String returns the line as it is printed.
 func (l Line) String() string {
-	verdict, sign := "ok", "<="
+	seen, want, verdict := l.Cells("<=", ">=", "ok", "MISSED")
+	return fmt.Sprintf("#%-2d %-62s %s %s  %s", l.Target, l.What, seen, want, verdict)
+}
+
+// Cells writes the figure, its target and the verdict with signs and words of the caller.
+func (l Line) Cells(atMost, atLeast, reached, missed string) (seen, want, verdict string) {
+	sign, verdict := atMost, reached
 	if l.AtLeast {
-		sign = ">="
+		sign = atLeast
 	}
 	if !l.OK() {
-		verdict = "MISSED"
+		verdict = missed
 		if l.Missed != "" {
 			verdict += ": " + l.Missed
 		}
 	}
-	return fmt.Sprintf("#%-2d %-62s %s%s %s %s%s  %s", l.Target, l.What, Number(l.Got), l.Unit, sign, Number(l.Want), l.Unit, verdict)
+	return number(l.Got) + l.Unit, sign + " " + number(l.Want) + l.Unit, verdict
 }
 
-// Number writes a figure with four significant digits, or as a whole number from a
+// number writes a figure with four significant digits, or as a whole number from a
 // thousand on.
-func Number(v float64) string {
+func number(v float64) string {
 	if math.Abs(v) >= 1000 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}

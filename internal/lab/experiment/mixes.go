@@ -13,7 +13,7 @@ import (
 // mixes is E19: twenty tenants of drawn tiers and weights flood one rate, in the
 // partitions and on the nodes that users have.
 func mixes(s Size) (lines []Line) {
-	// The last two of the few have tenants to whom less than a task in two minutes is due.
+	// The last two of the few have tenants that are due less than a task in two minutes.
 	draws := sized(s, []uint64{0, 1, 2, 3, 4, 105, 124}, seeds(0, 200))
 	for _, p := range places {
 		what := fmt.Sprintf("%v, worst of %d mixes", p, len(draws))
@@ -64,7 +64,7 @@ type kind struct {
 	weight float64
 }
 
-// ideal is the share of each tenant: tiers by their weights, or what makes no tenant
+// ideal returns the share of each tenant: tiers by their weights, or what makes no tenant
 // of a crowded tier have less than one of a lower one; inside a tier by weight.
 func ideal(kinds []kind) []float64 {
 	var in [sched.Tiers]float64

@@ -22,20 +22,18 @@ const (
 // partitions. Commits and tasks take time; nothing else does.
 type node struct {
 	*virtual.Clock
-	can    *capacity.Node
-	parts  []*part
-	codec  *block.Codec
-	chain  []weir.Step
-	meters map[string]*meter // by resource
-	good   []weir.Outcome
-	shown  map[weir.BulkID]weir.Progress // how far bulk actions are
-	ended  map[weir.BulkID]weir.Progress
+	can   *capacity.Node
+	parts []*part
+	codec *block.Codec
+	chain []weir.Step
+	good  []weir.Outcome
+	shown map[weir.BulkID]weir.Progress // how far bulk actions are
+	ended map[weir.BulkID]weir.Progress
 
 	call    func(*partition.Task, func(partition.Result)) // makes a call; nil: it takes service, and gets answer
 	service func(*partition.Task) int64                   // how long a task takes
 	answer  func(*partition.Task, *partition.Result)      // changes what was a success
-	onStart func(part int, t *partition.Task)
-	onEnd   func(*partition.Task)                // a task has ended, with whatever result
+	onStart func(*partition.Task)
 	filter  func(*partition.Task) []weir.Outcome // what the conditions of a step say
 }
 
@@ -48,35 +46,29 @@ type part struct {
 
 // newNode makes a node without flow control whose bulk actions all run the given chain.
 func newNode(partitions int, chain ...weir.Step) *node {
-	return newNodeOf(capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
+	return newNodeOn(virtual.NewClock(epoch), capacity.Config{Slots: nodeSlots, NoFlow: true}, partitions, chain...)
 }
 
-func newNodeOf(c capacity.Config, partitions int, chain ...weir.Step) *node {
+// newNodeOn makes a node on a clock that it may share with others.
+func newNodeOn(on *virtual.Clock, c capacity.Config, partitions int, chain ...weir.Step) *node {
 	n := &node{
-		Clock: virtual.NewClock(epoch), can: capacity.New(c), codec: sure(block.NewCodec()), chain: chain,
-		meters: map[string]*meter{}, shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
+		Clock: on, can: capacity.New(c), codec: sure(block.NewCodec()), chain: chain,
+		shown: map[weir.BulkID]weir.Progress{}, ended: map[weir.BulkID]weir.Progress{},
 	}
 	for _, s := range chain {
-		r := s.Resource
-		n.meters[r.Name] = newMeter(float64(r.Rate), n.Now())
 		n.good = slices.Repeat([]weir.Outcome{{Kind: weir.OutcomeDone}}, max(len(n.good), s.BatchSize))
 	}
-	n.grow(partitions)
-	return n
-}
-
-// grow makes partitions until there are so many.
-func (n *node) grow(partitions int) {
-	for i := len(n.parts); i < partitions; i++ {
+	for i := range partitions {
 		m := partition.New(partition.Config{
 			Capacity: n.can.Join(i), Seed: uint64(i), Codec: n.codec,
 			Chain: func(string) []weir.Step { return n.chain },
 		}, 0)
 		n.parts = append(n.parts, &part{m: m, wake: never})
 	}
+	return n
 }
 
-// step is a step on a resource of its own.
+// step returns a step on a resource of its own.
 func step(name string, rate float64) weir.Step {
 	return weir.Step{
 		Name: name, BatchSize: 100, Resource: weir.Resource{Name: name, Rate: weir.Rate(rate)}, Retry: weir.Backoff{}.WithDefaults(),
@@ -113,7 +105,7 @@ func (n *node) advance(i int) {
 	n.settle()
 }
 
-// settle takes the turns of those for whom something was picked.
+// settle takes the turns of the partitions that something was picked for.
 func (n *node) settle() {
 	for n.can.Called() {
 		for _, p := range n.can.Calls(nil) {
@@ -151,9 +143,8 @@ func (n *node) start(i int, t *partition.Task) {
 		})
 		return
 	}
-	n.meters[t.Step.Resource.Name].count(n.Now(), int64(len(t.Items)))
 	if n.onStart != nil {
-		n.onStart(i, t)
+		n.onStart(t)
 	}
 	sent := n.Now()
 	end := func(r partition.Result) {
@@ -163,9 +154,6 @@ func (n *node) start(i int, t *partition.Task) {
 		}
 		if n.answer != nil {
 			n.answer(t, &r)
-		}
-		if n.onEnd != nil {
-			n.onEnd(t)
 		}
 		n.parts[i].m.Result(n.Now(), &r)
 		n.advance(i)
@@ -178,26 +166,26 @@ func (n *node) start(i int, t *partition.Task) {
 }
 
 // run goes on until a time, or until nothing is left to happen.
-func (n *node) run(until int64) { n.Play(until, n.next, n.wakeUp) }
+func (n *node) run(until int64) { play(n.Clock, until, n) }
 
-// next is when something happens.
-func (n *node) next() int64 {
-	next := n.Next()
-	for _, p := range n.parts {
-		next = min(next, p.wake)
-	}
-	return max(next, n.Now())
-}
-
-// wakeUp takes the turns of the partitions whose time has come.
-func (n *node) wakeUp() (last bool) {
-	for i, p := range n.parts {
-		if p.wake <= n.Now() {
-			n.advance(i)
+// play lets nodes on one clock go on until a time, or until nothing is left to happen.
+func play(on *virtual.Clock, until int64, nodes ...*node) {
+	on.Play(until, func() int64 {
+		next := on.Next()
+		for _, n := range nodes {
+			for _, p := range n.parts {
+				next = min(next, p.wake)
+			}
 		}
-	}
-	return false
+		return max(next, on.Now())
+	}, func() (last bool) {
+		for _, n := range nodes {
+			for i, p := range n.parts {
+				if p.wake <= on.Now() {
+					n.advance(i)
+				}
+			}
+		}
+		return false
+	})
 }
-
-// peaks is the line that every experiment with a rate has.
-func (n *node) peaks(what string) Line { return peakLine(what, peakOf(n.meters)) }

@@ -64,7 +64,7 @@ func runOpen(all []job, rate float64, a *alone, s sharing) (out openRun) {
 	return out
 }
 
-// E5 is an hour of an open system at a load of 0.9: bulk actions of many tenants with
+// E5 plays an hour of an open system at a load of 0.9: bulk actions of many tenants with
 // sizes of a heavy tail, and three floods among them. Small ones are to be served as
 // if there were little else, and large ones to pay little for it. It is run with all in
 // one tier, and spread over all.

@@ -72,10 +72,10 @@ func newOwners(seed uint64, l store.Limit, chunk int64, nodes, tenants int) *own
 	return w
 }
 
-// delay is how long a message is on its way.
+// delay returns how long a message is on its way.
 func (w *owners) delay() int64 { return ms + w.rnd.Int64N(4*ms) }
 
-// heldFor is how long a node may use what it holds without renewing it.
+// heldFor returns how long a node may use what it holds without renewing it.
 func heldFor(l store.Limit) time.Duration {
 	if l.Window == 0 {
 		return 10 * time.Second
@@ -201,7 +201,7 @@ func (n *owner) start(pick sched.Pick) {
 	})
 }
 
-// peak is the most that started in any window.
+// peak returns the most that started in any window.
 func (w *owners) peak() int64 {
 	m := virtual.Meter{Window: int64(w.limit.Limit.Window)}
 	for _, x := range w.log {
@@ -210,7 +210,7 @@ func (w *owners) peak() int64 {
 	return m.Most
 }
 
-// use is the share of the limit that was used between two times.
+// use returns the share of the limit that was used between two times.
 func (w *owners) use(from, to int64) float64 {
 	var sum int64
 	for _, x := range w.log {
@@ -221,7 +221,7 @@ func (w *owners) use(from, to int64) float64 {
 	return float64(sum) / (float64(w.limit.Limit.Units) * float64(to-from) / float64(w.limit.Limit.Window))
 }
 
-// back is how long after a time the trailing window was below a share of the
+// back returns how long after a time the trailing window was below a share of the
 // limit for good: until it had reached that again after its lowest.
 func (w *owners) back(from, to int64, share float64) time.Duration {
 	lowest, least := from, 2.0
@@ -238,7 +238,7 @@ func (w *owners) back(from, to int64, share float64) time.Duration {
 	return time.Duration(never)
 }
 
-// perWeight is what tenants got since before, by weight.
+// perWeight returns what tenants got since before, by weight.
 func (w *owners) perWeight(before []float64) (xs []float64) {
 	for _, n := range w.nodes {
 		for _, t := range n.tenants {

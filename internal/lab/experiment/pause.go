@@ -47,7 +47,7 @@ func (d *drive) resume(what string, jobs []*job) Line {
 	return atMost(17, "first task after the resume of "+what, float64(first-from)/1e6, 50, " ms")
 }
 
-// timed is how many nanoseconds of real time each takes.
+// timed returns how many nanoseconds of real time each takes.
 func timed(jobs []*job, do func(*job)) float64 {
 	begin := time.Now()
 	for _, j := range jobs {
@@ -64,7 +64,7 @@ func resumeByCommand() Line {
 	n := newNode(1, step("a", 10_000))
 	n.service = func(*partition.Task) int64 { return 20 * ms }
 	resumed, first := map[weir.BulkID]int64{}, map[weir.BulkID]int64{}
-	n.onStart = func(_ int, t *partition.Task) {
+	n.onStart = func(t *partition.Task) {
 		if _, ok := first[t.Bulk]; !ok && resumed[t.Bulk] > 0 {
 			first[t.Bulk] = n.Now()
 		}

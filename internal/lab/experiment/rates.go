@@ -8,41 +8,9 @@ import (
 	"github.com/weirhq/weir/internal/lab/virtual"
 )
 
-// limited is E1: fifteen thousand jobs in three groups end when their limits say,
-// and a downstream that enforces the same limits refuses none of them.
-func limited(Size) (lines []Line) {
-	for _, c := range []struct {
-		what      string
-		resources int
-		rate      float64
-	}{{"three resources of 10/s", 3, 10}, {"one resource of 30/s", 1, 30}} {
-		d := newDrive(sched.Options{}, c.rate)
-		rs := []*sched.Resource{d.r}
-		for len(rs) < c.resources {
-			rs = append(rs, d.resource(sched.ResourceConfig{Name: fmt.Sprint("r", len(rs)), Rate: c.rate}, c.rate))
-		}
-		jobs := d.many(3, func(i int) job {
-			return job{tenant: fmt.Sprint("t", i), tier: 2, r: rs[i%len(rs)], items: 5000, service: 50 * ms}
-		})
-		d.run(never / 4)
-		slowest, refused := int64(0), int64(0)
-		for _, r := range rs {
-			refused += d.meters[r].over
-		}
-		for _, j := range jobs {
-			slowest = max(slowest, j.done-d.start)
-		}
-		lines = append(lines,
-			atMost(1, "15,000 jobs, time over the ideal 500 s, "+c.what, 100*(float64(slowest)/1e9/500-1), 1, " %"),
-			atMost(1, "throttles per job by a downstream with these limits, "+c.what, float64(refused)/15_000, 0, ""),
-			atMost(1, "queue reads without a start per job, "+c.what, float64(d.spins)/15_000, 0, ""),
-			d.peak(c.what))
-	}
-	return lines
-}
-
-// used is E2: one owner uses all of a rate while there is work, with tasks of one
-// size or of many, and with a loop that wakes up late or stands still now and then.
+// used is E2: one owner uses all of a rate while there is work, with very small tasks, with tasks
+// of many sizes, and with a loop that wakes up late or stands still now and then. See bulkRates
+// for whole engines.
 func used(size Size) (lines []Line) {
 	rng := virtual.Chance(21, 1)
 	one := func(chunk int64) func() int64 { return func() int64 { return chunk } }
@@ -59,9 +27,6 @@ func used(size Size) (lines []Line) {
 		chunk func() int64
 		late  func() int64
 	}{
-		{"10,000/s in tasks of 100", 10_000, one(100), nil},
-		{"10,000/s in single items", 10_000, one(1), nil},
-		{"100,000/s in tasks of 100", 100_000, one(100), nil},
 		{"100,000/s in single items", 100_000, one(1), nil},
 		{"10,000/s in tasks of 1 to 100", 10_000, func() int64 { return 1 + rng.Int64N(100) }, nil},
 		{"10,000/s in tasks of 100, loop 0.2 ms late", 10_000, one(100), lateness},
@@ -73,7 +38,8 @@ func used(size Size) (lines []Line) {
 			return job{tenant: fmt.Sprint("t", i), tier: i % sched.Tiers, items: 1e9, chunk: c.chunk(), service: 20 * ms}
 		})
 		d.run(sized(size, 10*sec, 60*sec))
-		lines = append(lines, useLine("use of "+c.what, d.use()), d.peak(c.what))
+		lines = append(lines, useLine("use of "+c.what, d.use()), d.peak(c.what),
+			atMost(1, "queue reads that start nothing, "+c.what, float64(d.spins), 0, ""))
 	}
 	return lines
 }

@@ -64,7 +64,7 @@ func overSeeds(seeds []uint64, play func(seed uint64) []Line) []Line {
 	return lines
 }
 
-// seeds are n numbers from first on.
+// seeds returns n numbers from first on.
 func seeds(first uint64, n int) []uint64 {
 	all := make([]uint64, n)
 	for i := range all {

@@ -2,7 +2,7 @@ package experiment
 
 const slowFrom, slowTo = 100, 300 // seconds
 
-// slowModel is a downstream that is four times slower for a while and fails a
+// slowModel returns a downstream that is four times slower for a while and fails a
 // tenth of the tasks, however few they are.
 func slowModel() laneModel {
 	m := following(steadily(50), 500)
@@ -13,7 +13,7 @@ func slowModel() laneModel {
 	return m
 }
 
-// crowding is a downstream with room for so many tasks of so many seconds. More of them slow each other down and fail.
+// crowding returns a downstream with room for so many tasks of so many seconds. More of them slow each other down and fail.
 func crowding(room, seconds float64) func(float64, int) (float64, float64) {
 	return func(_ float64, running int) (float64, float64) {
 		over := max(float64(running)/room, 1)
@@ -21,7 +21,7 @@ func crowding(room, seconds float64) func(float64, int) (float64, float64) {
 	}
 }
 
-// crowdedModel is a downstream for forty tasks at once, to which for a while more come than it can take.
+// crowdedModel returns a downstream for forty tasks at once, to which for a while more come than it can take.
 func crowdedModel() laneModel {
 	const room = 40
 	rate := during(slowFrom, slowTo, 100, 50)
@@ -39,16 +39,17 @@ func causeShapes() []scalingShape {
 	crowded.strain = held.strain
 	return []scalingShape{
 		{"slow", "4x slower, 10 % errors, no strain", slowModel(), []scalingFigure{
-			figure("slot wait p99, worst", 5, " s", wait99).but("one seed of forty; the others stay below 4 s", 7),
+			{atMost(14, "slot wait p99, worst", 0, 5, " s").missed("one seed of forty; the others stay below 4 s", 7), wait99},
 		}},
 		{"slow-strained", "4x slower, 10 % errors, strained", held, []scalingFigure{
-			figure("growth while it lasts, worst", 1, "x", growth(slowFrom, slowTo)).but(
+			{atMost(14, "growth while it lasts, worst", 0, 1, "x").missed(
 				"growth that was under way is carried out before the first slow task ends, in one seed of forty", 1.25),
+				growth(slowFrom, slowTo)},
 			figure("backlog gone after, worst", 60, " s", calm(slowTo, 50)),
 		}},
 		{"crowded", "crowded downstream, strained", crowded, []scalingFigure{
-			figure("good tasks per second of 80, median", 60, "/s", goodWhileSlow).middle().atLeast(),
-			figure("failed, median", 20, "%", failedWhileSlow).middle(),
+			{atLeast(14, "good tasks per second of 80, median", 0, 60, "/s").taken(byMedian), goodWhileSlow},
+			{atMost(14, "failed, median", 0, 20, "%").taken(byMedian), failedWhileSlow},
 		}},
 	}
 }

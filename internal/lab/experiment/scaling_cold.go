@@ -13,10 +13,10 @@ const (
 	coldRoom = 16 // tasks that the crowded downstream bears at once
 )
 
-// coldTasks is how many tasks of so many seconds a cold bulk has.
+// coldTasks returns how many tasks of so many seconds a cold bulk has.
 func coldTasks(seconds float64) int { return max(1000, int(64*coldFor/seconds)) }
 
-// coldModel is a bulk on a lane that was never seen: 8 workers first, 64 at most.
+// coldModel returns a bulk on a lane that was never seen: 8 workers first, 64 at most.
 func coldModel(seconds float64) laneModel {
 	return laneModel{
 		config: scale.Config{Min: 8, Max: 64}, length: 3000, workers: 8, bulk: atOnce(coldTasks(seconds)), service: takes(seconds),
@@ -41,10 +41,10 @@ func coldShapes() []scalingShape {
 		out = append(out, scalingShape{"", fmt.Sprintf("cold start, calls of %v s", seconds), plain, []scalingFigure{
 			figure("over 64 from the first second, worst", 10, "%", longer(plain, 64)),
 		}}, scalingShape{"", fmt.Sprintf("cold start, calls of %v s, room for %d", seconds, coldRoom), crowded, []scalingFigure{
-			figure("failed, worst", 40, "%", func(t laneTrace) float64 { return t.failures() }).but(missed, 45),
-			figure("done of what its room does, worst", 50, "%", func(t laneTrace) float64 {
+			{atMost(14, "failed, worst", 0, 40, "%").missed(missed, 45), func(t laneTrace) float64 { return t.failures() }},
+			{atLeast(14, "done of what its room does, worst", 0, 50, "%"), func(t laneTrace) float64 {
 				return 100 * float64(t.Good(0, len(t.Lane))) / float64(few.run(t.seed).Good(0, len(t.Lane)))
-			}).atLeast(),
+			}},
 		}})
 	}
 	return out
@@ -64,7 +64,7 @@ func coldLines(size Size) (lines []Line) {
 	return lines
 }
 
-// coldWorld is how long one bulk action takes with so many workers first and 64 at most.
+// coldWorld returns how long one bulk action takes with so many workers first and 64 at most.
 func coldWorld(partitions int, seconds float64, seed uint64, workers int) model.Span {
 	r := api(0, time.Duration(seconds*float64(time.Second)))
 	w := place{partitions, 1}.world(seed, r)

@@ -7,7 +7,7 @@ const (
 	incidentRate      = 100      // tasks per second
 )
 
-// incidentModel is a downstream that breaks for a minute: 50 ms become 5 s, and
+// incidentModel returns a downstream that breaks for a minute: 50 ms become 5 s, and
 // four of ten tasks fail.
 func incidentModel() laneModel {
 	return laneModel{

@@ -29,7 +29,7 @@ func (s scalingShape) judge(p scale.Policy, size Size) []Line {
 	})
 }
 
-// scalingSeeds are the seeds that judge a model of such length. Constants were chosen on seeds
+// scalingSeeds returns the seeds that judge a model of such length. Constants were chosen on seeds
 // from 1000 to 2100; judgements from 70000, 80000, 90000 and 110000 on led to changes, so
 // that those seeds no longer judge.
 func scalingSeeds(size Size, length float64) []uint64 {

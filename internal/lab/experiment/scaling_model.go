@@ -50,10 +50,10 @@ type playedLane struct {
 	out                    laneTrace
 }
 
-// nanos is a span of seconds on the clock.
+// nanos returns a span of seconds on the clock.
 func nanos(seconds float64) int64 { return int64(seconds * 1e9) }
 
-// seconds is the time.
+// seconds returns the time.
 func (l *playedLane) seconds() float64 { return float64(l.Now()) / 1e9 }
 
 // run plays the lane with the chance of one seed.
@@ -121,7 +121,7 @@ func (l *playedLane) until(end int64) {
 	}
 }
 
-// arrival is when the next task comes. Chance has no memory, so it may be drawn anew each cycle.
+// arrival returns when the next task comes. Chance has no memory, so it may be drawn anew each cycle.
 func (l *playedLane) arrival() int64 {
 	if l.rate == nil {
 		return never
@@ -209,7 +209,7 @@ func (l *playedLane) observe(now int64) (scale.Signals, Point) {
 	if l.floor != nil {
 		s.Floor = l.floor(now)
 	}
-	if len(l.queue) > 0 && l.limit == 0 { // who still waits has waited, too
+	if len(l.queue) > 0 && l.limit == 0 { // tasks that still wait count, too
 		s.SlotWait = max(s.SlotWait, time.Duration(l.Now()-l.queue[0]))
 	}
 	p := Point{Load: l.arrived, Done: l.ended - l.failed, Failed: l.failed, Backlog: len(l.queue)}

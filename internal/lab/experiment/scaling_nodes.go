@@ -1,6 +1,6 @@
 package experiment
 
-// nodeShapes are the step on nodes that are full from before it until second 300.
+// nodeShapes returns the step on nodes that are full from before it until second 300.
 func nodeShapes() []scalingShape {
 	const until = 300
 	cpu, memory, choked := stepModel(), stepModel(), stepModel()

@@ -7,7 +7,7 @@ import (
 	"github.com/weirhq/weir/internal/core/scale"
 )
 
-// peakModel is a Friday evening from 19:50 to 20:10: 10 tasks/s, and 80 from 20:00 on.
+// peakModel returns a Friday evening from 19:50 to 20:10: 10 tasks/s, and 80 from 20:00 on.
 func peakModel() laneModel {
 	m := stepModel()
 	m.policy, m.begin, m.length = scale.Decide, (19*time.Hour + 50*time.Minute).Seconds(), peakFrom+600
@@ -17,7 +17,7 @@ func peakModel() laneModel {
 
 const peakFrom = 600 // seconds from the begin of the model
 
-// learned is what two Fridays teach about the hours of the week.
+// learned returns what two Fridays teach about the hours of the week.
 func learned(seed uint64) scale.History {
 	var h scale.History
 	m := peakModel()

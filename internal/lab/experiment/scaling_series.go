@@ -16,7 +16,7 @@ func ScalingShapes() []string {
 	return keys
 }
 
-// ScalingSeries is what happens under one load of [ScalingShapes] and one policy
+// ScalingSeries returns what happens under one load of [ScalingShapes] and one policy
 // of [scale.Names], second by second, with the chance of one seed.
 func ScalingSeries(shape, policy string, seed uint64) (Lane, error) {
 	p, err := scale.ByName(policy)

@@ -22,27 +22,9 @@ type scalingFigure struct {
 	measure measure
 }
 
-// figure is one that is to be at most so much.
+// figure returns one that is to be at most so much.
 func figure(what string, want float64, unit string, measure measure) scalingFigure {
 	return scalingFigure{atMost(14, what, 0, want, unit), measure}
-}
-
-// middle returns the figure as that of the median.
-func (f scalingFigure) middle() scalingFigure {
-	f.Line = f.taken(byMedian)
-	return f
-}
-
-// atLeast returns the figure as one that is to be at least so much.
-func (f scalingFigure) atLeast() scalingFigure {
-	f.AtLeast = true
-	return f
-}
-
-// but returns the figure with a reason why it is missed; see [Line.Missed].
-func (f scalingFigure) but(why string, holds float64) scalingFigure {
-	f.Line = f.missed(why, holds)
-	return f
 }
 
 func steadily(rate float64) func(float64) float64 { return func(float64) float64 { return rate } }
@@ -51,7 +33,7 @@ func takes(mean float64) func(float64, int) (float64, float64) {
 	return func(float64, int) (float64, float64) { return mean, 0 }
 }
 
-// atOnce is so many tasks in the first second and none later.
+// atOnce returns so many tasks in the first second and none later.
 func atOnce(tasks int) func(int) int {
 	return func(second int) int {
 		if second > 0 {
@@ -61,7 +43,7 @@ func atOnce(tasks int) func(int) int {
 	}
 }
 
-// during is one value from one second to another, and else the other.
+// during returns one value from one second to another, and else the other.
 func during(from, to, in, out float64) func(float64) float64 {
 	return func(t float64) float64 {
 		if t >= from && t < to {
@@ -71,7 +53,7 @@ func during(from, to, in, out float64) func(float64) float64 {
 	}
 }
 
-// following is a lane of tasks of half a second that arrive at a rate.
+// following returns a lane of tasks of half a second that arrive at a rate.
 func following(rate func(t float64) float64, length float64) laneModel {
 	return laneModel{
 		config: scale.Config{Max: 400}, length: length, workers: 8, service: takes(0.5), rate: rate,
@@ -86,7 +68,7 @@ func stepModel() laneModel { return following(during(200, 400, 80, 10), 700) }
 
 func overStep(t laneTrace) float64 { return 100 * (float64(t.Most(0, len(t.Lane)))/stepNeeds - 1) }
 
-// scalingShapes are the loads of the design's table, in its order and with a few
+// scalingShapes returns the loads of the design's table, in its order and with a few
 // more, then what may go wrong.
 func scalingShapes() []scalingShape {
 	return slices.Concat(
@@ -100,9 +82,9 @@ func scalingShapes() []scalingShape {
 func stepShape() scalingShape {
 	there := reach(200, 0.9*stepNeeds)
 	return scalingShape{"step", "step 8x", stepModel(), []scalingFigure{
-		figure("90 % of the workers are there, median", 5, " s", there).middle(),
+		{atMost(14, "90 % of the workers are there, median", 0, 5, " s").taken(byMedian), there},
 		figure("90 % of the workers are there, worst", 15, " s", there),
-		figure("overshoot, median", 15, "%", overStep).middle(),
+		{atMost(14, "overshoot, median", 0, 15, "%").taken(byMedian), overStep},
 		figure("overshoot, worst", 35, "%", overStep),
 		figure("reversals, worst", 5, "", reversals),
 	}}
@@ -179,7 +161,7 @@ func fixed(m laneModel, workers int) laneModel {
 	return m
 }
 
-// longer is how many percent longer than a model with so many fixed workers it took until all work was done.
+// longer returns how many percent longer than a model with so many fixed workers it took until all work was done.
 func longer(m laneModel, workers int) measure {
 	other := fixed(m, workers)
 	return func(t laneTrace) float64 { return 100 * (t.idleAt/other.run(t.seed).idleAt - 1) }

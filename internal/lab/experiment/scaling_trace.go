@@ -24,12 +24,12 @@ type Point struct {
 // Lane is what happened on a lane, by second.
 type Lane []Point
 
-// Most is the largest number of workers from one second to another.
+// Most returns the largest number of workers from one second to another.
 func (l Lane) Most(from, to int) int {
 	return slices.MaxFunc(l[from:to], func(a, b Point) int { return a.Workers - b.Workers }).Workers
 }
 
-// Least is the smallest number of workers from one second to another.
+// Least returns the smallest number of workers from one second to another.
 func (l Lane) Least(from, to int) int {
 	return slices.MinFunc(l[from:to], func(a, b Point) int { return a.Workers - b.Workers }).Workers
 }
@@ -49,7 +49,7 @@ func (l Lane) Reversals() (n int) {
 	return n
 }
 
-// Reach is how many seconds after from there were so many workers, or infinite.
+// Reach returns how many seconds after from there were so many workers, or infinite.
 func (l Lane) Reach(from int, workers float64) float64 {
 	for i := from; i < len(l); i++ {
 		if float64(l[i].Workers) >= workers {
@@ -59,7 +59,7 @@ func (l Lane) Reach(from int, workers float64) float64 {
 	return math.Inf(1)
 }
 
-// Good is how many tasks ended well, from one second to another.
+// Good returns how many tasks ended well, from one second to another.
 func (l Lane) Good(from, to int) int { return l[from:to].sum(func(p Point) int { return p.Done }) }
 
 func (l Lane) sum(of func(Point) int) (n int) {
@@ -69,7 +69,7 @@ func (l Lane) sum(of func(Point) int) (n int) {
 	return n
 }
 
-// failures is the share of tasks that failed, in percent.
+// failures returns the share of tasks that failed, in percent.
 func (l Lane) failures() float64 {
 	failed := l.sum(func(p Point) int { return p.Failed })
 	return 100 * float64(failed) / float64(max(failed+l.Good(0, len(l)), 1))
@@ -89,10 +89,10 @@ type measure func(t laneTrace) float64
 
 func reversals(t laneTrace) float64 { return float64(t.Reversals()) }
 
-// wait99 is the 99th percentile of the slot waits of all tasks.
+// wait99 returns the 99th percentile of the slot waits of all tasks.
 func wait99(t laneTrace) float64 { return virtual.Quantile(t.waits, 0.99) }
 
-// wait99Within is the same for the tasks that started within a span.
+// wait99Within returns the same for the tasks that started within a span.
 func wait99Within(from, to float64) measure {
 	return func(t laneTrace) float64 {
 		var in []float64
@@ -110,14 +110,14 @@ func reach(from int, workers float64) measure {
 	return func(t laneTrace) float64 { return t.Reach(from, workers) }
 }
 
-// growth is the largest number of workers decided after one second and before
+// growth returns the largest number of workers decided after one second and before
 // another, in terms of those decided in the first: that decision knows nothing yet
 // of what begins there. What was decided at second n is at n-1.
 func growth(from, to int) measure {
 	return func(t laneTrace) float64 { return float64(t.Most(from, to-1)) / float64(t.Lane[from-1].Workers) }
 }
 
-// calm is how many seconds after from no more than so many tasks wait, for good
+// calm returns how many seconds after from no more than so many tasks wait, for good
 // until the end of the trace, or infinite.
 func calm(from, waiting int) measure {
 	return func(t laneTrace) float64 {
@@ -133,7 +133,7 @@ func calm(from, waiting int) measure {
 	}
 }
 
-// rateAgain is how many seconds after from as many tasks per second end well as
+// rateAgain returns how many seconds after from as many tasks per second end well as
 // rate says, on average over five seconds.
 func rateAgain(from int, rate float64) measure {
 	return func(t laneTrace) float64 {

@@ -23,7 +23,7 @@ func (p place) String() string {
 	return fmt.Sprintf("%d partitions on %d nodes", p.partitions, p.nodes)
 }
 
-// world is an empty one in this place.
+// world returns an empty one in this place.
 func (p place) world(seed uint64, rs ...model.Resource) model.World {
 	w := model.World{Seed: seed, Partitions: p.partitions, Resources: rs}
 	for range p.nodes {
@@ -40,37 +40,35 @@ func (p place) onNodes(l Line, why string, holds float64) Line {
 	return l
 }
 
-// shipped is E22: what experiments before it show of the queue of one node, or of one
-// partition, also holds for whole engines as people run them.
-func shipped(size Size) (lines []Line) {
-	for _, play := range []func(place, uint64) []Line{
-		slowJobs, bulkRates, smallBesideFloods, fourTiers, crowdedTiers, failures, longChain,
-		criticalBesideLow, weights, manyResources, hungEndpoint, slowCalls, slowFloods, skipping, notYet, outage, ownRate,
-	} {
-		for _, p := range places {
-			lines = append(lines, overSeeds(seeds(2001, sized(size, 1, 10)), func(seed uint64) []Line {
-				lines := play(p, seed)
-				for i := range lines {
-					lines[i].What += ", " + p.String()
-				}
-				return lines
-			})...)
+// everywhere plays worlds as whole engines, in all places, over several seeds.
+func everywhere(plays ...func(place, uint64) []Line) func(Size) []Line {
+	return func(size Size) (lines []Line) {
+		for _, play := range plays {
+			for _, p := range places {
+				lines = append(lines, overSeeds(seeds(2001, sized(size, 1, 10)), func(seed uint64) []Line {
+					lines := play(p, seed)
+					for i := range lines {
+						lines[i].What += ", " + p.String()
+					}
+					return lines
+				})...)
+			}
 		}
+		return lines
 	}
-	return lines
 }
 
-// api is a resource whose calls all take about the same time.
+// api returns a resource whose calls all take about the same time.
 func api(rate model.Rate, latency time.Duration) model.Resource {
 	return model.Resource{Name: "api", Rate: rate, Downstream: model.Downstream{Latency: model.Span(latency)}}
 }
 
-// onAPI is a bulk action of a tenant of the same name.
+// onAPI returns a bulk action of a tenant of the same name.
 func onAPI(name string, items int64) model.BulkAction {
 	return model.BulkAction{Name: name, Items: items, Steps: []string{"api"}}
 }
 
-// each is n bulk actions of that many items, of a tenant each.
+// each returns n bulk actions of that many items, of a tenant each.
 func each(n int, name string, items int64) (all []model.BulkAction) {
 	for i := range n {
 		all = append(all, onAPI(fmt.Sprint(name, i), items))
@@ -81,7 +79,7 @@ func each(n int, name string, items int64) (all []model.BulkAction) {
 // run plays the world. It is well-formed: it was written here.
 func run(w model.World) model.Result { return sure(model.Run(w)) }
 
-// peakIn is the line that every world with a rate has.
+// peakIn returns the line that every world with a rate has.
 func peakIn(r model.Result, what string) Line {
 	most := 0.0
 	for _, x := range r.Resources {
@@ -92,12 +90,12 @@ func peakIn(r model.Result, what string) Line {
 	return peakLine(what, most)
 }
 
-// beyond is how many percent more a time is than another.
+// beyond returns how many percent more a time is than another.
 func beyond(got model.Span, ideal float64) float64 {
 	return 100 * (time.Duration(got).Seconds()/ideal - 1)
 }
 
-// useAfter is the line about the part of the rate of the first resource that was used from some second on.
+// useAfter returns the line about the part of the rate of the first resource that was used from some second on.
 func useAfter(r model.Result, from int, what string) Line {
 	x, started := r.Resources[0], int64(0)
 	for _, s := range x.Seconds[from:] {
@@ -106,7 +104,7 @@ func useAfter(r model.Result, from int, what string) Line {
 	return useLine(fmt.Sprintf("use from %d s on, %s", from, what), float64(started)/float64(x.Rate)/float64(len(x.Seconds)-from))
 }
 
-// gotAfter is how many items each tenant had done by the end, from some second on.
+// gotAfter returns how many items each tenant had done by the end, from some second on.
 func gotAfter(r model.Result, from int) (got []float64, all float64) {
 	for at, point := range r.Curve.Points {
 		if time.Duration(at)*time.Duration(r.Curve.Every) < time.Duration(from)*time.Second {

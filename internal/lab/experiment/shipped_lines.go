@@ -9,7 +9,7 @@ import (
 	"github.com/weirhq/weir/internal/lab/model"
 )
 
-// criticalBesideLow is a critical bulk action that comes while five low tenants flood.
+// criticalBesideLow plays a critical bulk action that comes while five low tenants flood.
 func criticalBesideLow(p place, seed uint64) []Line {
 	w := p.world(seed, api(500, 50*time.Millisecond))
 	w.BulkActions = append(each(5, "low", 60_000), onAPI("critical", 5000))
@@ -47,7 +47,7 @@ func weights(p place, seed uint64) []Line {
 	}
 }
 
-// manyResources is a tenant that spreads over sixteen resources, beside one with a
+// manyResources plays a tenant that spreads over sixteen resources, beside one with a
 // single bulk action, while slots are scarce.
 func manyResources(p place, seed uint64) []Line {
 	w := p.world(seed)
@@ -69,7 +69,7 @@ func manyResources(p place, seed uint64) []Line {
 	return []Line{atMost(8, "what a tenant gets on 16 resources, of one with one", got[0]/got[1], 1.1, "x")}
 }
 
-// hungEndpoint is a tenant's endpoint that does not answer. Another tenant's twenty
+// hungEndpoint plays a tenant's endpoint that does not answer. Another tenant's twenty
 // items are to take what they take alone.
 func hungEndpoint(p place, seed uint64) []Line {
 	play := func(others ...model.BulkAction) float64 {
@@ -132,7 +132,7 @@ func skipping(p place, seed uint64) []Line {
 	return []Line{atMost(3, "end, of the items that go at the full rate, "+what, took, 2, "x"), peakIn(r, what)}
 }
 
-// notYet is a healthy endpoint that asks for every second item once more.
+// notYet plays a healthy endpoint that asks for every second item once more.
 func notYet(p place, seed uint64) []Line {
 	x := api(100, 50*time.Millisecond)
 	x.Downstream.Retries, x.Attempts = 0.5, 100
@@ -147,7 +147,7 @@ func notYet(p place, seed uint64) []Line {
 	}
 }
 
-// usedUntil is how many items per second were called until so many had ended.
+// usedUntil returns how many items per second were called until so many had ended.
 func usedUntil(r model.Result, items int64) float64 {
 	ended, started := int64(0), int64(0)
 	for i, s := range r.Resources[0].Seconds {
@@ -159,7 +159,7 @@ func usedUntil(r model.Result, items int64) float64 {
 	return 0
 }
 
-// outage is a downstream that fails for minutes.
+// outage plays a downstream that fails for minutes.
 func outage(p place, seed uint64) (lines []Line) {
 	for _, d := range []time.Duration{time.Minute, 150 * time.Second} {
 		r := api(1000, 50*time.Millisecond)
@@ -174,7 +174,7 @@ func outage(p place, seed uint64) (lines []Line) {
 	return lines
 }
 
-// ownRate is a bulk action with a rate of its own, on a resource that would take more.
+// ownRate plays a bulk action with a rate of its own, on a resource that would take more.
 func ownRate(p place, seed uint64) (lines []Line) {
 	for _, rate := range []model.Rate{20, 300, 5000} {
 		w := p.world(seed, api(20_000, 50*time.Millisecond))

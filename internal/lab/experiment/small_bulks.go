@@ -121,7 +121,7 @@ func E4(size Size) (lines []Line) {
 	return append(lines, over(limits, func(l []Line) []Line { return l })...)
 }
 
-// lines are those of one case: the slowdown, and how the rate was used.
+// lines returns those of one case: the slowdown, and how the rate was used.
 func (c smallCase) lines(size Size) []Line {
 	places := []placement{inTier(2), below(), inAllTiers()}
 	var all []besideFloods

@@ -50,7 +50,7 @@ func inTier(k int) placement {
 	return placement{"one tier", func(int) int { return k }, func(*rand.Rand) int { return k }}
 }
 
-// below is the worst case for the tiers: all that is small is less important than
+// below returns the worst case for the tiers: all that is small is less important than
 // all floods.
 func below() placement {
 	return placement{"floods above", func(int) int { return 0 }, func(*rand.Rand) int { return sched.Tiers - 1 }}
@@ -100,7 +100,7 @@ func newAlone(rate float64, service int64) *alone {
 	return a
 }
 
-// time is how long so many items take; beyond the tasks that were seen, each
+// time returns how long so many items take; beyond the tasks that were seen, each
 // takes its part of the rate.
 func (a *alone) time(items int64) float64 {
 	n := int((items + a.chunk - 1) / a.chunk)

@@ -19,7 +19,7 @@ type SmallPoint struct {
 	P50, P99 float64
 }
 
-// SmallSeries is the slowdown of small bulk actions by their size, beside ten floods
+// SmallSeries returns the slowdown of small bulk actions by their size, beside ten floods
 // in all tiers and at a load of 20 %: as the queue shares, by plain fair sharing, and
 // first come, first served.
 func SmallSeries() []SmallCurve {

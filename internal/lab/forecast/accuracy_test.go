@@ -58,9 +58,9 @@ func TestForecastsAgreeWithTheWholeModel(t *testing.T) {
 			Load{
 				Nodes: 3, Slots: 64, Partitions: 6,
 				Resources: []Resource{{Name: "a", Rate: 600, Service: 100 * ms, P99: 300 * ms, Samples: 500}},
-				Others: []Other{
-					{Name: "y", Tenant: "y", Weight: 2, Items: 200_000, Steps: []string{"a"}},
-					{Name: "z", Tenant: "z", Items: 20_000, Steps: []string{"a"}, Tier: weir.TierHigh},
+				Others: []Work{
+					{Name: "y", Tenant: "y", Weight: 2, Items: 200_000, Steps: on("a")},
+					{Name: "z", Tenant: "z", Items: 20_000, Steps: on("a"), Tier: weir.TierHigh},
 				},
 			},
 			model.World{
@@ -90,7 +90,7 @@ func TestForecastsAgreeWithTheWholeModel(t *testing.T) {
 			Work{Tenant: "x", Items: 200, Steps: []Step{{Resource: "a"}}},
 			Load{
 				Resources: []Resource{{Name: "a", Rate: 400, Service: 100 * ms, P99: 300 * ms, Samples: 500}},
-				Others:    []Other{{Name: "y", Tenant: "y", Items: 1_000_000, Steps: []string{"a"}}},
+				Others:    []Work{{Name: "y", Tenant: "y", Items: 1_000_000, Steps: on("a")}},
 			},
 			model.World{
 				Resources: []model.Resource{{Name: "a", Rate: 400, Downstream: model.Downstream{Latency: model.Span(100 * ms), P99: model.Span(300 * ms)}}},
@@ -135,7 +135,7 @@ func TestMoreWorkTakesLonger(t *testing.T) {
 			t.Errorf("%+v\n%+v: takes %v, half of it %v", w, l, twice.P50, once.P50)
 		}
 		w.Items /= 2
-		l.Others = []Other{{Name: "y", Tenant: "y", Items: w.Items, Steps: []string{"0"}}}
+		l.Others = []Work{{Name: "y", Tenant: "y", Items: w.Items, Steps: on("0")}}
 		if beside := of(t, w, l); beside.P50 < once.P50*95/100 {
 			t.Errorf("%+v\n%+v: takes %v, alone %v", w, l, beside.P50, once.P50)
 		}
@@ -144,7 +144,7 @@ func TestMoreWorkTakesLonger(t *testing.T) {
 
 func BenchmarkForecast(b *testing.B) {
 	w, l := awards(1_000_000)
-	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 10_000_000, Steps: []string{"award.db", "send-message"}}}
+	l.Others = []Work{{Name: "x", Tenant: "crm", Items: 10_000_000, Steps: on("award.db", "send-message")}}
 	for b.Loop() {
 		if _, err := Of(w, l); err != nil {
 			b.Fatal(err)

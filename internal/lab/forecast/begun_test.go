@@ -26,7 +26,7 @@ func TestWhatIsLeftIsAtItsSteps(t *testing.T) {
 	w.Items, w.Standing = 3000, []int64{0, 2400}
 	w.Flying = []int64{0, 600}
 	near(t, "a tenth, much of it in flight", left(t, w, l), 8*time.Second, 0.1)
-	l.Others = []Other{{Name: "y", Tenant: "y", Items: 50_000, Steps: []string{"send-message", "elsewhere"}, Standing: []int64{0, 50_000}}}
+	l.Others = []Work{{Name: "y", Tenant: "y", Items: 50_000, Steps: on("send-message", "elsewhere"), Standing: []int64{0, 50_000}}}
 	near(t, "beside one that has passed the step that they share", left(t, w, l), 8*time.Second, 0.1)
 	l.Others[0].Standing = []int64{600, 49_400}
 	near(t, "beside one that has little left to do there", left(t, w, l), 10*time.Second, 0.1)
@@ -36,7 +36,7 @@ func TestWhatIsLeftIsAtItsSteps(t *testing.T) {
 func TestAStepThatIsOverTakesNoTime(t *testing.T) {
 	w, l := awards(3000)
 	w.Standing = []int64{0, 3000}
-	l.Others = []Other{{Name: "y", Tenant: "y", Items: 50_000, Steps: []string{w.Steps[0].Resource}}}
+	l.Others = []Work{{Name: "y", Tenant: "y", Items: 50_000, Steps: on(w.Steps[0].Resource)}}
 	f := of(t, w, l)
 	if s := f.Steps[0]; s.Items != 0 || s.Calls != 0 || s.Duration != 0 || len(f.Clashes) != 0 {
 		t.Errorf("step %+v, clashes %+v; want nothing left of it, and no clash", s, f.Clashes)

@@ -13,7 +13,7 @@ func TestTheCurveTellsWhoGetsWhatWhileTheWorkIsDone(t *testing.T) {
 		w := Work{Name: "spring", Tenant: "ours", Weight: 3, Items: items, Steps: []Step{{Name: "send", Resource: "send"}}}
 		l := Load{
 			Resources: []Resource{{Name: "send", Rate: weir.PerSecond(100), Service: 50 * time.Millisecond, Samples: 1000}},
-			Others:    []Other{{Name: "winter", Tenant: "theirs", Items: 10 * items, Steps: []string{"send"}}},
+			Others:    []Work{{Name: "winter", Tenant: "theirs", Items: 10 * items, Steps: on("send")}},
 		}
 		f, err := Of(w, l)
 		if err != nil {

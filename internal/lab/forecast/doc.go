@@ -1,5 +1,5 @@
 // Package forecast tells before a bulk action starts how long it will take, what
-// holds it back, and whom it shares with.
+// holds it back, and which work it shares resources with.
 //
 // It describes the work and the present load as a world of package model and plays
 // that with the real scheduler core in virtual time, over several seeds. What would

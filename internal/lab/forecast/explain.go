@@ -63,7 +63,7 @@ func (p *plan) clashes(l line) (out []Clash) {
 		c := Clash{Resource: res.Name, Share: 1}
 		tenants := map[string]bool{}
 		for _, o := range p.others {
-			if !slices.Contains(o.Steps, res.Name) || o.Delay >= end {
+			if o.step(res.Name) < 0 || o.Delay >= end {
 				continue
 			}
 			c.Backlog += o.Items
@@ -91,7 +91,7 @@ func (p *plan) clashes(l line) (out []Clash) {
 	return out
 }
 
-// upcoming is how many bulk actions of others start in time that have not yet.
+// upcoming returns how many bulk actions of others start in time that have not yet.
 func (p *plan) upcoming(by time.Duration) (n int) {
 	for _, o := range p.others {
 		if o.scheduled && o.Delay < by {
@@ -101,7 +101,7 @@ func (p *plan) upcoming(by time.Duration) (n int) {
 	return n
 }
 
-// sent is how many items a resource was sent over all runs of a sample: those of the
+// sent returns how many items a resource was sent over all runs of a sample: those of the
 // work, and all.
 func (p *plan) sent(s sample, resource int) (mine, all float64) {
 	per := 0.0 // of one item, on average
@@ -144,7 +144,7 @@ func (p *plan) steps(clashes []Clash, runs []model.Result) (out []StepForecast) 
 	return out
 }
 
-// perCall is how many items a call of a step had in the runs.
+// perCall returns how many items a call of a step had in the runs.
 func (p *plan) perCall(step int, runs []model.Result) float64 {
 	var sum model.StepResult
 	for _, r := range runs {
@@ -158,7 +158,7 @@ func (p *plan) perCall(step int, runs []model.Result) float64 {
 	return float64(sum.Items) / float64(sum.Calls)
 }
 
-// uses is how many steps of the work share a resource.
+// uses returns how many steps of the work share a resource.
 func (p *plan) uses(resource string) (n float64) {
 	for _, s := range p.w.Steps {
 		if s.Resource == resource {
@@ -171,13 +171,13 @@ func (p *plan) uses(resource string) (n float64) {
 // telling is the least share of its time that the work waits for what holds it back.
 const telling = 0.2
 
-// bottleneck is what the work waited for most of the time while it was played.
+// bottleneck returns what the work waited for most of the time while it was played.
 // Waiting for one's turn is waiting for whatever limits the resource.
 func (p *plan) bottleneck(runs []model.Result) Bottleneck {
 	kinds := map[string]Kind{"rate": ByRate, "concurrency": ByConcurrency, "no_workers": ByWorkers}
 	turn := ""
 	for _, w := range waits(runs) {
-		resource := p.used[slices.Index(p.keys(names(p.used)), w.Resource)].Name
+		resource := p.used[slices.IndexFunc(p.used, func(r *Resource) bool { return p.key(r.Name) == w.Resource })].Name
 		kind, ok := kinds[w.Reason]
 		switch {
 		case w.Share < telling:
@@ -196,7 +196,7 @@ func (p *plan) bottleneck(runs []model.Result) Bottleneck {
 	return p.slowest()
 }
 
-// waits is what the work waited for over all runs, the most first.
+// waits returns what the work waited for over all runs, the most first.
 func waits(runs []model.Result) (out []model.Wait) {
 	for _, r := range runs {
 		for _, w := range r.Kinds[0].Waited {
@@ -211,14 +211,7 @@ func waits(runs []model.Result) (out []model.Wait) {
 	return out
 }
 
-func names(rs []*Resource) (out []string) {
-	for _, r := range rs {
-		out = append(out, r.Name)
-	}
-	return out
-}
-
-// own is the lowest rate of its own that the work has at a resource.
+// own returns the lowest rate of its own that the work has at a resource.
 func (p *plan) own(resource string) (rate weir.Rate) {
 	for _, s := range p.w.Steps {
 		if s.Resource == resource && s.Rate > 0 && (rate == 0 || s.Rate < rate) {
@@ -245,7 +238,7 @@ func (p *plan) limit(kind Kind, resource string) Bottleneck {
 	return out
 }
 
-// narrowest is what limits a resource, by its numbers.
+// narrowest returns what limits a resource, by its numbers.
 func (p *plan) narrowest(resource string) Bottleneck {
 	r := p.l.resource(resource)
 	switch {
@@ -257,7 +250,7 @@ func (p *plan) narrowest(resource string) Bottleneck {
 	return p.limit(ByWorkers, resource)
 }
 
-// slowest is the resource whose calls take longest.
+// slowest returns the resource whose calls take longest.
 func (p *plan) slowest() Bottleneck {
 	slow := slices.MaxFunc(p.used, func(a, b *Resource) int { return cmp.Compare(a.Service, b.Service) })
 	return p.limit(ByService, slow.Name)

@@ -13,6 +13,14 @@ import (
 const ms = time.Millisecond
 
 // awards is the work of the examples: an award at 500/s, then a message at 300/s.
+// on are steps on resources.
+func on(resources ...string) (steps []Step) {
+	for _, r := range resources {
+		steps = append(steps, Step{Resource: r})
+	}
+	return steps
+}
+
 func awards(items int64) (Work, Load) {
 	w := Work{
 		Name: "spring", Tenant: "growth", Items: items,
@@ -39,7 +47,7 @@ func of(t *testing.T, w Work, l Load) Forecast {
 	return f
 }
 
-// cases is how many of several to take: all, or in a short run the first few.
+// cases returns how many of several to take: all, or in a short run the first few.
 func cases[T any](all []T, few int) []T {
 	if testing.Short() {
 		return all[:few]
@@ -102,7 +110,7 @@ func TestStepsTellCallsAndTimes(t *testing.T) {
 
 func TestAnEqualCompetitorTakesHalf(t *testing.T) {
 	w, l := awards(300_000)
-	l.Others = []Other{{Name: "ba_x", Tenant: "crm", Items: 900_000, Steps: []string{"send-message"}}}
+	l.Others = []Work{{Name: "ba_x", Tenant: "crm", Items: 900_000, Steps: on("send-message")}}
 	f := of(t, w, l)
 	near(t, "beside an equal", f.P50, 2000*time.Second, 0.05)
 	if len(f.Clashes) != 1 || f.Clashes[0].Resource != "send-message" || f.Clashes[0].Tenants != 1 || f.Clashes[0].Backlog != 900_000 ||
@@ -127,7 +135,7 @@ func TestCompetitorsTakeWhatTheyAreDue(t *testing.T) {
 	}, 1) {
 		w, l := awards(300_000)
 		w.Weight = tt.weight
-		l.Others = []Other{{Name: "x", Tenant: "crm", Items: tt.items, Steps: []string{"send-message"}}}
+		l.Others = []Work{{Name: "x", Tenant: "crm", Items: tt.items, Steps: on("send-message")}}
 		near(t, tt.name, of(t, w, l).P50, tt.want, 0.05)
 	}
 }
@@ -136,7 +144,7 @@ func TestManyOthersShareByTheirNumber(t *testing.T) {
 	w, l := awards(30_000)
 	tenants := len(cases(make([]int, 100), 30))
 	for i := range tenants - 1 {
-		l.Others = append(l.Others, Other{Name: fmt.Sprint(i), Tenant: fmt.Sprint(i), Items: 1_000_000, Steps: []string{"other", "send-message"}})
+		l.Others = append(l.Others, Work{Name: fmt.Sprint(i), Tenant: fmt.Sprint(i), Items: 1_000_000, Steps: on("other", "send-message")})
 	}
 	f := of(t, w, l)
 	near(t, "a part of the rate", f.P50, time.Duration(tenants)*100*time.Second, 0.1)
@@ -147,7 +155,7 @@ func TestManyOthersShareByTheirNumber(t *testing.T) {
 
 func TestOwnBacklogComesFirstOrLast(t *testing.T) {
 	w, l := awards(3_000)
-	l.Others = []Other{{Name: "mine", Tenant: "growth", Items: 3_000_000, Steps: []string{"send-message"}, Priority: 90}}
+	l.Others = []Work{{Name: "mine", Tenant: "growth", Items: 3_000_000, Steps: on("send-message"), Priority: 90}}
 	ahead := of(t, w, l)
 	l.Others[0].Priority = -90
 	if after := of(t, w, l); after.P50 > ahead.P50 || after.P50 > time.Minute {
@@ -192,7 +200,7 @@ func TestNewWorkOfOthersTakesItsPart(t *testing.T) {
 
 func TestBacklogIsGoneAtALaterStart(t *testing.T) {
 	w, l := awards(300_000)
-	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 300_000, Steps: []string{"send-message"}}}
+	l.Others = []Work{{Name: "x", Tenant: "crm", Items: 300_000, Steps: on("send-message")}}
 	for _, tt := range cases([]struct{ delay, want time.Duration }{{500 * time.Second, 1500 * time.Second}, {30 * time.Minute, 1000 * time.Second}}, 1) {
 		w.Delay = tt.delay
 		near(t, "at a later start", of(t, w, l).P50, tt.want, 0.05)
@@ -213,7 +221,7 @@ func TestSmallWorkOfTomorrowIsForecastAsOfThen(t *testing.T) {
 		w, l := awards(3_000)
 		w.Delay = 36 * time.Hour
 		if tt.backlog > 0 {
-			l.Others = []Other{{Name: "x", Tenant: "crm", Items: tt.backlog, Steps: []string{"send-message"}}}
+			l.Others = []Work{{Name: "x", Tenant: "crm", Items: tt.backlog, Steps: on("send-message")}}
 		}
 		near(t, tt.name, of(t, w, l).P50, tt.want, 0.15)
 	}
@@ -254,7 +262,7 @@ func TestAssumptionsAreSaid(t *testing.T) {
 
 func TestTheSameForecastTwice(t *testing.T) {
 	w, l := awards(1_500)
-	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 2_000, Steps: []string{"award.db", "send-message"}, Tier: weir.TierHigh}}
+	l.Others = []Work{{Name: "x", Tenant: "crm", Items: 2_000, Steps: on("award.db", "send-message"), Tier: weir.TierHigh}}
 	if a, b := fmt.Sprint(of(t, w, l)), fmt.Sprint(of(t, w, l)); a != b {
 		t.Errorf("two forecasts of the same:\n%s\n%s", a, b)
 	}
@@ -282,7 +290,7 @@ func TestForecastsAreQuick(t *testing.T) {
 		{"a slow resource", func(_ *Work, l *Load) { l.Resources[1].Rate = weir.PerMinute(1) }},
 		{"a billion items", func(w *Work, _ *Load) { w.Items = 1_000_000_000 }},
 		{"a billion items of all", func(w *Work, l *Load) {
-			w.Items, l.Others = 1e9, []Other{{Tenant: "x", Items: 1e12, Steps: []string{"send-message"}}}
+			w.Items, l.Others = 1e9, []Work{{Tenant: "x", Items: 1e12, Steps: on("send-message")}}
 		}},
 		{"no limits", func(_ *Work, l *Load) { l.Resources[0].Rate, l.Resources[1].Rate = 0, 0 }},
 		{"a downstream that fails", func(_ *Work, l *Load) { l.Resources[1].Failures = 0.5 }},
@@ -292,7 +300,7 @@ func TestForecastsAreQuick(t *testing.T) {
 		{"a large cluster", func(_ *Work, l *Load) { l.Nodes, l.Slots, l.Partitions, l.MaxWorkers = 60, 10_000, 256, 64 }},
 		{"fifty thousand others", func(_ *Work, l *Load) {
 			for i := range 50_000 {
-				l.Others = append(l.Others, Other{Tenant: fmt.Sprint(i), Items: 1000, Steps: []string{"award.db", "send-message"}})
+				l.Others = append(l.Others, Work{Tenant: fmt.Sprint(i), Items: 1000, Steps: on("award.db", "send-message")})
 			}
 		}},
 		{"sixteen steps", func(w *Work, _ *Load) {

@@ -49,18 +49,20 @@ func TestOthersKeepToTheirOwnRates(t *testing.T) {
 	const alone, shared = 1000 * time.Second, 2000 * time.Second
 	for _, tt := range cases([]struct {
 		name   string
-		rates  []weir.Rate
+		rates  [2]weir.Rate
 		lo, hi time.Duration
 	}{
-		{"one at 60/s leaves 240/s", []weir.Rate{60}, alone + alone/10, alone + alone/4},
-		{"one without takes half", nil, shared, shared},
-		{"one at 1/s takes nothing to speak of", []weir.Rate{1}, alone, alone + alone/100},
-		{"one above its share takes about half", []weir.Rate{299}, alone + alone/2, shared},
-		{"one at another step takes half here", []weir.Rate{0, 1}, shared, shared},
+		{"one at 60/s leaves 240/s", [2]weir.Rate{60}, alone + alone/10, alone + alone/4},
+		{"one without takes half", [2]weir.Rate{}, shared, shared},
+		{"one at 1/s takes nothing to speak of", [2]weir.Rate{1}, alone, alone + alone/100},
+		{"one above its share takes about half", [2]weir.Rate{299}, alone + alone/2, shared},
+		{"one at another step takes half here", [2]weir.Rate{0, 1}, shared, shared},
 	}, 2) {
 		t.Run(tt.name, func(t *testing.T) {
 			w, l := awards(300_000)
-			l.Others = []Other{{Name: "x", Tenant: "crm", Items: 900_000, Steps: []string{"send-message", "elsewhere"}, Rates: tt.rates}}
+			l.Others = []Work{{Name: "x", Tenant: "crm", Items: 900_000, Steps: []Step{
+				{Resource: "send-message", Rate: tt.rates[0]}, {Resource: "elsewhere", Rate: tt.rates[1]},
+			}}}
 			if got := of(t, w, l).P50; got < tt.lo-tt.lo/20 || got > tt.hi+tt.hi/20 {
 				t.Errorf("it is forecast to take %v, want %v to %v", got, tt.lo, tt.hi)
 			}
@@ -72,7 +74,7 @@ func TestManyOthersWithRatesOfTheirOwnTakeThoseTogether(t *testing.T) {
 	w, l := awards(30_000)
 	l.Resources[1].Service, l.Resources[1].P99 = 20*ms, 80*ms
 	for i := range 2 * mostOthers {
-		l.Others = append(l.Others, Other{Name: fmt.Sprint(i), Tenant: fmt.Sprint(i), Items: 1_000_000, Steps: []string{"send-message"}, Rates: []weir.Rate{2}})
+		l.Others = append(l.Others, Work{Name: fmt.Sprint(i), Tenant: fmt.Sprint(i), Items: 1_000_000, Steps: []Step{{Resource: "send-message", Rate: 2}}})
 	}
 	near(t, "beside 48 at 2/s", of(t, w, l).P50, time.Duration(30_000/(300-2*2*mostOthers))*time.Second, 0.1)
 }
@@ -81,7 +83,7 @@ func TestManyOthersWithRatesOfTheirOwnTakeThoseTogether(t *testing.T) {
 func TestTheShareOfPacedWorkIsWhatItsRateTakes(t *testing.T) {
 	w, l := awards(60_000)
 	w.Steps[1].Rate = 10
-	l.Others = []Other{{Name: "x", Tenant: "crm", Items: 90_000_000, Steps: []string{"send-message"}}}
+	l.Others = []Work{{Name: "x", Tenant: "crm", Items: 90_000_000, Steps: on("send-message")}}
 	f := of(t, w, l)
 	near(t, "beside an equal", f.P50, 6000*time.Second, 0.15)
 	if c := f.Clashes[0]; c.Share > 0.05 || c.Share < 0.02 {

@@ -33,7 +33,7 @@ type plan struct {
 	w      Work
 	l      Load
 	used   []*Resource // of the steps, each once
-	others []Other     // those that share a resource with the work
+	others []Work      // those that share a resource with the work
 	shards int
 	shrink float64 // how much smaller than it is the work is played
 	few    float64 // tasks that a run should have, about
@@ -99,7 +99,7 @@ func (p *plan) settle(r *Resource) {
 }
 
 // choose keeps the bulk actions that share a resource with the work.
-func (p *plan) choose(all []Other) {
+func (p *plan) choose(all []Work) {
 	for _, o := range all {
 		o = p.shared(o)
 		o.Weight, o.scheduled = cmp.Or(o.Weight, 1), o.Delay > 0
@@ -127,8 +127,8 @@ func (p *plan) skipWait() {
 		}
 		had++
 		takes := busy
-		for k := range o.Steps {
-			if own := float64(o.rate(k)); own > 0 {
+		for _, s := range o.Steps {
+			if own := float64(s.Rate); own > 0 {
 				takes = max(takes, float64(o.Items)/own)
 			}
 		}
@@ -137,21 +137,21 @@ func (p *plan) skipWait() {
 			left++
 		}
 	}
-	p.others = slices.DeleteFunc(p.others, func(o Other) bool { return o.Items == 0 })
+	p.others = slices.DeleteFunc(p.others, func(o Work) bool { return o.Items == 0 })
 	if had > 0 {
 		p.say("Other work is assumed to proceed evenly until the start: of %d bulk actions that run now or start before, %d "+
 			"have items left then.", had, left)
 	}
 }
 
-// backlog is how long the work of others that starts within some time keeps the
+// backlog returns how long the work of others that starts within some time keeps the
 // busiest resource busy, in seconds.
 func (p *plan) backlog(within time.Duration) (longest float64) {
 	for _, r := range p.used {
 		busy := 0.0
 		for _, o := range p.others {
-			if i := slices.Index(o.Steps, r.Name); i >= 0 && o.Delay < within {
-				busy += float64(o.Items) / p.speed(r, o.batch(i), 0)
+			if i := o.step(r.Name); i >= 0 && o.Delay < within {
+				busy += float64(o.Items) / p.speed(r, o.Steps[i].Batch, 0)
 			}
 		}
 		longest = max(longest, busy)
@@ -166,7 +166,7 @@ const slack = 2
 // dropLater leaves out what is scheduled for when the work should long be done. What
 // starts before makes it longer.
 func (p *plan) dropLater() {
-	slices.SortStableFunc(p.others, func(a, b Other) int { return cmp.Compare(a.Delay, b.Delay) })
+	slices.SortStableFunc(p.others, func(a, b Work) int { return cmp.Compare(a.Delay, b.Delay) })
 	takes := 0.0
 	for i, sent := range p.sends() {
 		s := &p.w.Steps[i]
@@ -175,8 +175,8 @@ func (p *plan) dropLater() {
 	n := 0
 	for n < len(p.others) && p.others[n].Delay <= p.w.Delay+seconds(slack*takes) {
 		o := p.others[n]
-		for i, name := range o.Steps {
-			takes += min(p.beside(o), float64(o.Items)) / p.speed(p.l.resource(name), o.batch(i), 0)
+		for _, s := range o.Steps {
+			takes += min(p.beside(o), float64(o.Items)) / p.speed(p.l.resource(s.Resource), s.Batch, 0)
 		}
 		n++
 	}
@@ -184,20 +184,18 @@ func (p *plan) dropLater() {
 }
 
 // shared is another bulk action with only those of its steps whose resources the work uses.
-func (p *plan) shared(o Other) Other {
-	kept := Other{}
+func (p *plan) shared(o Work) Work {
+	var steps []Step
+	var standing []int64
 	passing := int64(0) // have come to a step that is left out
 	for i, s := range o.Steps {
 		passing += at(o.Standing, i)
-		if slices.ContainsFunc(p.used, func(r *Resource) bool { return r.Name == s }) {
-			kept.Steps, kept.Rates, kept.Batches = append(kept.Steps, s), append(kept.Rates, o.rate(i)), append(kept.Batches, o.batch(i))
-			kept.Standing, kept.Skips, kept.LeftOut = append(kept.Standing, passing), append(kept.Skips,
-				at(o.Skips, i)), append(kept.LeftOut, at(o.LeftOut, i))
-			passing = 0
+		if slices.ContainsFunc(p.used, func(r *Resource) bool { return r.Name == s.Resource }) {
+			s.Batch = sized(s.Batch)
+			steps, standing, passing = append(steps, s), append(standing, passing), 0
 		}
 	}
-	o.Steps, o.Rates, o.Batches = kept.Steps, kept.Rates, kept.Batches
-	o.Standing, o.Skips, o.LeftOut = kept.Standing, kept.Skips, kept.LeftOut
+	o.Steps, o.Standing = steps, standing
 	o.Items -= passing // they do not come here any more
 	return o
 }
@@ -205,7 +203,7 @@ func (p *plan) shared(o Other) Other {
 // merge makes one bulk action for each resource of those that are too many, with the
 // weight of all. It starts when the first of them does.
 func (p *plan) merge() {
-	slices.SortStableFunc(p.others, func(a, b Other) int { return cmp.Compare(b.Items, a.Items) })
+	slices.SortStableFunc(p.others, func(a, b Work) int { return cmp.Compare(b.Items, a.Items) })
 	if len(p.others) <= mostOthers {
 		return
 	}
@@ -214,10 +212,10 @@ func (p *plan) merge() {
 		len(p.others), mostOthers)
 	p.others = slices.Clone(p.others[:mostOthers])
 	for _, r := range p.used {
-		one := Other{Name: rest + r.Name, Tenant: rest + r.Name, Steps: []string{r.Name}}
+		one := Work{Name: rest + r.Name, Tenant: rest + r.Name, Steps: []Step{{Resource: r.Name, Batch: sized(0)}}}
 		tenants, free, rate := map[string]bool{}, false, weir.Rate(0)
 		for _, o := range many {
-			at := slices.Index(o.Steps, r.Name)
+			at := o.step(r.Name)
 			if at < 0 {
 				continue
 			}
@@ -225,14 +223,14 @@ func (p *plan) merge() {
 				one.Delay = o.Delay
 			}
 			one.Items += o.Items
-			rate, free = rate+o.rate(at), free || o.rate(at) == 0
+			rate, free = rate+o.Steps[at].Rate, free || o.Steps[at].Rate == 0
 			if !tenants[o.Tenant] && o.Tenant != p.w.Tenant {
 				one.Weight += o.Weight
 			}
 			tenants[o.Tenant] = true
 		}
 		if !free {
-			one.Rates = []weir.Rate{rate} // together no faster than each by itself
+			one.Steps[0].Rate = rate // together no faster than each by itself
 		}
 		if one.Items > 0 {
 			p.others = append(p.others, one)
@@ -240,7 +238,7 @@ func (p *plan) merge() {
 	}
 }
 
-// chunk is about how many items a call has, of work with a rate of its own or without.
+// chunk returns about how many items a call has, of work with a rate of its own or without.
 func (p *plan) chunk(r *Resource, batch int, own weir.Rate) float64 {
 	s := limit.Size{Rate: float64(r.Rate), Latency: r.Service.Seconds(), InFlight: p.atOnce(r), Full: r.Pacing == weir.PacingFull}
 	return float64(s.Under(float64(own), batch))
@@ -258,14 +256,14 @@ func (p *plan) size() {
 	}
 	alone := longest
 	for _, o := range p.others {
-		for i, name := range o.Steps {
-			r := p.l.resource(name)
+		for _, s := range o.Steps {
+			r := p.l.resource(s.Resource)
 			n := min(p.beside(o), float64(o.Items))
-			if own := float64(o.rate(i)); own > 0 {
+			if own := float64(s.Rate); own > 0 {
 				n = min(n, own*alone)
 			}
-			tasks += n / p.chunk(r, o.batch(i), o.rate(i))
-			longest += n / p.speed(r, o.batch(i), 0) // what this work has to wait for it
+			tasks += n / p.chunk(r, s.Batch, s.Rate)
+			longest += n / p.speed(r, s.Batch, 0) // what this work has to wait for it
 		}
 	}
 	for _, r := range p.used {
@@ -280,7 +278,7 @@ func (p *plan) size() {
 	}
 }
 
-// calls is how many items of the work are called at each step.
+// calls returns how many items of the work are called at each step.
 func (p *plan) calls() (out []float64) {
 	coming := float64(p.w.Items)
 	for i := range p.w.Steps {
@@ -294,7 +292,7 @@ func (p *plan) calls() (out []float64) {
 	return out
 }
 
-// sends is the same with each time that one is sent.
+// sends returns the same with each time that one is sent.
 func (p *plan) sends() []float64 {
 	out := p.calls()
 	for i := range out {
@@ -303,10 +301,10 @@ func (p *plan) sends() []float64 {
 	return out
 }
 
-// sent is how often an item is sent, on average.
+// sent returns how often an item is sent, on average.
 func (r *Resource) sent() float64 { return (1 + r.Failures) / max(1-r.Retries, 0.2) }
 
-// large is how many items the work must have at least when it is played smaller
+// large returns how many items the work must have at least when it is played smaller
 // than it is: what the scheduler takes for small gets ahead, and would still have
 // to be a small part of it.
 func (p *plan) large() (items float64) {
@@ -324,7 +322,7 @@ func (p *plan) large() (items float64) {
 	return items
 }
 
-// speed is how many items per second of a step a resource can take, at the rate of
+// speed returns how many items per second of a step a resource can take, at the rate of
 // the bulk action's own if there is one.
 func (p *plan) speed(r *Resource, batch int, own weir.Rate) float64 {
 	out := float64(p.atOnce(r)) * p.chunk(r, batch, own) / r.Service.Seconds()
@@ -336,7 +334,7 @@ func (p *plan) speed(r *Resource, batch int, own weir.Rate) float64 {
 	return out
 }
 
-// atOnce is how many calls of the work a resource can have in flight.
+// atOnce returns how many calls of the work a resource can have in flight.
 func (p *plan) atOnce(r *Resource) int {
 	n := min(p.l.Nodes*p.l.Slots, p.l.MaxWorkers*p.shards)
 	if r.Concurrency > 0 {
@@ -345,15 +343,15 @@ func (p *plan) atOnce(r *Resource) int {
 	return n
 }
 
-// bounded is how much of another bulk action can matter: of another tenant no more
+// bounded returns how much of another bulk action can matter: of another tenant no more
 // than a multiple of what it could get beside this work.
-func (p *plan) bounded(o Other) int64 {
+func (p *plan) bounded(o Work) int64 {
 	return min(o.Items, int64(min(ahead*p.beside(o), 1e15)))
 }
 
-// beside is how much of another bulk action should be done beside this work: all of
+// beside returns how much of another bulk action should be done beside this work: all of
 // the same tenant's, and of others by weight and tier.
-func (p *plan) beside(o Other) float64 {
+func (p *plan) beside(o Work) float64 {
 	if o.Tenant == p.w.Tenant || p.w.Delay > 0 {
 		return float64(o.Items)
 	}
@@ -364,12 +362,12 @@ func (p *plan) beside(o Other) float64 {
 // mostLeft bounds how much more than its share another bulk action is played with.
 const mostLeft = 8
 
-// leaves is how many times more than its share another bulk action can have because
+// leaves returns how many times more than its share another bulk action can have because
 // this work keeps to a rate of its own.
-func (p *plan) leaves(o Other) float64 {
+func (p *plan) leaves(o Work) float64 {
 	more := 1.0
 	for _, s := range p.w.Steps {
-		if s.Rate > 0 && slices.Contains(o.Steps, s.Resource) {
+		if s.Rate > 0 && o.step(s.Resource) >= 0 {
 			r := p.l.resource(s.Resource)
 			more = max(more, p.speed(r, s.Batch, 0)/p.speed(r, s.Batch, s.Rate))
 		}
@@ -389,17 +387,8 @@ func (p *plan) world(worse float64) model.World {
 		Workers:    model.Workers{Start: p.l.Workers * p.shards, Max: max(p.l.MaxWorkers*parts, p.l.Workers*p.shards)},
 		StopAfter:  ours,
 	}
-	this := model.BulkAction{
-		Standing: p.w.Standing, Flying: p.w.Flying, Waiting: p.w.Waiting, Due: model.Span(p.w.Due),
-		Name: ours, Tenant: p.tenant(p.w.Tenant), Items: p.w.Items, Tier: p.w.Tier.String(), Priority: p.w.Priority,
-		At:     model.Span(p.w.Delay),
-		Target: model.Span(p.w.Deadline),
-	}
-	for _, s := range p.w.Steps {
-		this.Steps, this.Batches = append(this.Steps, p.key(s.Resource)), append(this.Batches, s.Batch)
-		this.Rates = append(this.Rates, model.Rate(s.Rate))
-		this.Skips, this.LeftOut = append(this.Skips, model.Percent(s.Skips)), append(this.LeftOut, model.Percent(s.LeftOut))
-	}
+	this := p.bulk(ours, &p.w)
+	this.Target = model.Span(p.w.Deadline)
 	w.BulkActions = []model.BulkAction{this}
 	for _, r := range p.used {
 		w.Resources = append(w.Resources, r.world(p.key(r.Name), worse))
@@ -408,16 +397,9 @@ func (p *plan) world(worse float64) model.World {
 		}
 	}
 	for i, o := range p.others {
-		b := model.BulkAction{
-			Name: fmt.Sprintf("other-%d", i), Tenant: p.tenant(o.Tenant), Items: o.Items, Standing: o.Standing,
-			Tier: o.Tier.String(), Priority: o.Priority, Batches: o.Batches, Steps: p.keys(o.Steps), Rates: ownRates(o.Rates),
-			At: model.Span(o.Delay),
-		}
+		b := p.bulk(fmt.Sprintf("other-%d", i), &o)
 		if o.Deadline < longestDeadline {
 			b.Deadline = model.Span(o.Deadline)
-		}
-		for j := range o.Skips {
-			b.Skips, b.LeftOut = append(b.Skips, model.Percent(o.Skips[j])), append(b.LeftOut, model.Percent(at(o.LeftOut, j)))
 		}
 		w.BulkActions = append(w.BulkActions, resized(b, p.bounded(o)))
 	}
@@ -428,11 +410,17 @@ func (p *plan) world(worse float64) model.World {
 // longestDeadline is from when on a deadline of another bulk action is too far off to matter.
 const longestDeadline = 24 * time.Hour
 
-func ownRates(rates []weir.Rate) (out []model.Rate) {
-	for _, r := range rates {
-		out = append(out, model.Rate(r))
+// bulk is some work as the model has it.
+func (p *plan) bulk(name string, w *Work) model.BulkAction {
+	b := model.BulkAction{
+		Name: name, Tenant: p.tenant(w.Tenant), Tier: w.Tier.String(), Priority: w.Priority, At: model.Span(w.Delay), Items: w.Items,
+		Standing: w.Standing, Flying: w.Flying, Waiting: w.Waiting, Due: model.Span(w.Due),
 	}
-	return out
+	for _, s := range w.Steps {
+		b.Steps, b.Batches, b.Rates = append(b.Steps, p.key(s.Resource)), append(b.Batches, s.Batch), append(b.Rates, model.Rate(s.Rate))
+		b.Skips, b.LeftOut = append(b.Skips, model.Percent(s.Skips)), append(b.LeftOut, model.Percent(s.LeftOut))
+	}
+	return b
 }
 
 // tenants gives each tenant its weight.
@@ -447,21 +435,14 @@ func (p *plan) tenants() []model.Tenant {
 	return out
 }
 
-// key is the name of a resource in the world, where names are plainer than ours.
+// key returns the name of a resource in the world, where names are plainer than ours.
 func (p *plan) key(resource string) string {
 	return fmt.Sprintf("r%d", slices.IndexFunc(p.used, func(r *Resource) bool { return r.Name == resource }))
 }
 
-func (p *plan) keys(resources []string) (out []string) {
-	for _, r := range resources {
-		out = append(out, p.key(r))
-	}
-	return out
-}
-
-// tenant is the name of a tenant in the world.
+// tenant returns the name of a tenant in the world.
 func (p *plan) tenant(name string) string {
-	i := slices.IndexFunc(p.others, func(o Other) bool { return o.Tenant == name })
+	i := slices.IndexFunc(p.others, func(o Work) bool { return o.Tenant == name })
 	if name == p.w.Tenant {
 		i = -1
 	}
@@ -470,7 +451,7 @@ func (p *plan) tenant(name string) string {
 
 func weight(w float64) float64 { return min(max(w, 0.01), 1000) }
 
-// world is the resource as the model has it.
+// world returns the resource as the model has it.
 func (r *Resource) world(name string, worse float64) model.Resource {
 	if r.Samples == 0 {
 		worse *= worse // a guess is worse than a measurement
@@ -488,7 +469,7 @@ func (r *Resource) world(name string, worse float64) model.Resource {
 	}
 }
 
-// stream is the new work of other tenants, in about ten bulk actions a second.
+// stream returns the new work of other tenants, in about ten bulk actions a second.
 func (r *Resource) stream(name string, worse float64) model.BulkAction {
 	const tenants = 20
 	items := int64(math.Ceil(r.Arrivals / 10))

@@ -68,7 +68,7 @@ func (s *sample) add(r model.Result, took float64, start model.Span) {
 	s.took, s.most, s.runs = append(s.took, took), append(s.most, most), append(s.runs, r)
 }
 
-// took is how long the work took in a run, drawn out from what was done if it did not end.
+// took returns how long the work took in a run, drawn out from what was done if it did not end.
 func took(r model.Result, w model.World) (seconds float64, ended bool) {
 	k, start := r.Kinds[0], w.BulkActions[0].At
 	if len(k.Each) == 0 {
@@ -81,7 +81,7 @@ func took(r model.Result, w model.World) (seconds float64, ended bool) {
 	return min(time.Duration(r.End-start).Seconds()/max(part, 1e-9), never), false
 }
 
-// drawn is the time at full size. What lies between both sizes tells how long more of
+// drawn returns the time at full size. What lies between both sizes tells how long more of
 // the work takes, without the luck of the last items; the end is the same at all sizes.
 func (l line) drawn() float64 {
 	at := middle(l.large.took)
@@ -92,13 +92,13 @@ func (l line) drawn() float64 {
 	return min(at+slope*(l.full-l.large.size), never)
 }
 
-// middle is the median.
+// middle returns the median.
 func middle(xs []float64) float64 {
 	s := slices.Sorted(slices.Values(xs))
 	return (s[len(s)/2] + s[(len(s)-1)/2]) / 2
 }
 
-// scaled is a world with everything in it so many times smaller: work, backlog, and
+// scaled returns a world with everything in it so many times smaller: work, backlog, and
 // the time until it starts. Rates and the times of calls are what they are.
 func scaled(w model.World, by float64) model.World {
 	w.BulkActions = slices.Clone(w.BulkActions)
@@ -114,7 +114,7 @@ func scaled(w model.World, by float64) model.World {
 	return w
 }
 
-// resized is a bulk action with so many items, of which as large a part has begun.
+// resized returns a bulk action with so many items, of which as large a part has begun.
 func resized(b model.BulkAction, items int64) model.BulkAction {
 	part := float64(items) / float64(b.Items)
 	b.Items, b.Standing, b.Flying, b.Waiting = items, slices.Clone(b.Standing), slices.Clone(b.Flying), slices.Clone(b.Waiting)
@@ -126,7 +126,7 @@ func resized(b model.BulkAction, items int64) model.BulkAction {
 	return b
 }
 
-// size is how many items all there is has.
+// size returns how many items all there is has.
 func size(w model.World) (items float64) {
 	for _, b := range w.BulkActions {
 		if b.Arrivals == 0 {

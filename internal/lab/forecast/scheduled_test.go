@@ -13,7 +13,7 @@ func midnight(delay time.Duration, others ...time.Duration) (Work, Load) {
 	l := Load{Resources: []Resource{{Name: "mail", Rate: 300, Service: 50 * ms, P99: 100 * ms, Samples: 10_000}}}
 	for i, d := range others {
 		name := string(rune('b' + i))
-		l.Others = append(l.Others, Other{Name: name, Tenant: name, Items: 3000, Steps: []string{"mail"}, Delay: d})
+		l.Others = append(l.Others, Work{Name: name, Tenant: name, Items: 3000, Steps: on("mail"), Delay: d})
 	}
 	return w, l
 }

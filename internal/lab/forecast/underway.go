@@ -101,7 +101,7 @@ func total(list []int64) (sum int64) {
 	return sum
 }
 
-// Standing is how many items have come to a step. At the first step of all they are
+// Standing returns how many items have come to a step. At the first step of all they are
 // the ones that have not begun.
 func Standing(p *weir.Progress, i int) int64 {
 	if i == 0 {
@@ -124,7 +124,7 @@ func showed(r *Resource, c *weir.StepCounts, conditional bool) {
 	r.Rejects = own(gone, r.Rejects)
 }
 
-// Uncalled is the share of items that passed a step without a call, and that ended
+// Uncalled returns the share of items that passed a step without a call, and that ended
 // there without one, among those that its condition was looked at for.
 func Uncalled(c *weir.StepCounts, rate weir.Rate, batch int) (skips, leftOut float64) {
 	return uncalled(c, rate, batch, fewItems)
@@ -139,5 +139,5 @@ func uncalled(c *weir.StepCounts, rate weir.Rate, batch int, least int64) (skips
 	return float64(c.Skipped) / float64(looked), float64(c.LeftOut) / float64(looked)
 }
 
-// roomOf is how far the condition of a step is looked at ahead of its calls.
+// roomOf returns how far the condition of a step is looked at ahead of its calls.
 func roomOf(rate weir.Rate, batch int) int64 { return chain.Room(float64(rate), batch, batch) }

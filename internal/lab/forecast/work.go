@@ -30,6 +30,8 @@ type Work struct {
 	Delay time.Duration
 	// Deadline is when it has to be done, from its start. Default: none.
 	Deadline time.Duration
+
+	scheduled bool // it had a delay, which may be over when other work starts
 }
 
 // Step is one step of it.
@@ -53,8 +55,8 @@ type Step struct {
 // Load is the system as it is now.
 type Load struct {
 	Resources []Resource
-	// Others are the bulk actions that run, and those that are scheduled.
-	Others []Other
+	// Others are the bulk actions that run, and those that are scheduled. At their deadlines they end with what is done.
+	Others []Work
 	// Nodes share the partitions; each runs up to Slots tasks at once. Defaults 1 and 64.
 	Nodes, Slots int
 	// Partitions is how many there are. Default: one for each node.
@@ -83,32 +85,6 @@ type Resource struct {
 	Workers int
 	// Arrivals is how many items per second of new work other tenants bring.
 	Arrivals float64
-}
-
-// Other is a bulk action that has not ended.
-type Other struct {
-	Name   string
-	Tenant string
-	// Weight is its tenant's. Default 1.
-	Weight   float64
-	Tier     weir.Tier
-	Priority int
-	// Items have not ended; Steps are the resources that they have to pass, in order.
-	// Standing of them have come to each step; the share Skips passes it without a call,
-	// and the share LeftOut ends there without one.
-	Items          int64
-	Steps          []string
-	Standing       []int64
-	Skips, LeftOut []float64
-	// Rates are its own rates at these steps; 0, or nothing, is none.
-	Rates []weir.Rate
-	// Batches are the most items in a call of each step. Default 100.
-	Batches []int
-	// Delay is how long it is until it starts. Default: it runs.
-	Delay time.Duration
-	// Deadline is when it ends, from its start, with what is done by then. Default: none.
-	Deadline  time.Duration
-	scheduled bool // it had a delay, which may be over when the work starts
 }
 
 // check lists what makes the work or the load impossible.
@@ -142,13 +118,12 @@ func check(w *Work, l *Load) error {
 	return errs.OrNil()
 }
 
-// rate is the bulk action's own rate at a step; 0: none.
-func (o *Other) rate(step int) weir.Rate { return at(o.Rates, step) }
+// step returns which of its steps is the first on a resource, -1 if none is.
+func (w *Work) step(resource string) int {
+	return slices.IndexFunc(w.Steps, func(s Step) bool { return s.Resource == resource })
+}
 
-// batch is the most items in a call of a step.
-func (o *Other) batch(step int) int { return sized(at(o.Batches, step)) }
-
-// sized is a batch within its bounds.
+// sized returns a batch within its bounds.
 func sized(batch int) int { return min(max(cmp.Or(batch, 100), 1), 1000) }
 
 // at is entry i of a list that may end before.

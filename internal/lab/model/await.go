@@ -10,7 +10,7 @@ import (
 // mostWaits is how many times at most items of a block are taken to be due at.
 const mostWaits = 64
 
-// longestWait is the step that most items wait at: the last one is taken to be due there.
+// longestWait returns the step that most items wait at: the last one is taken to be due there.
 func (b *bulk) longestWait() (step int) {
 	for i, n := range b.Waiting {
 		if n > b.Waiting[step] {
@@ -67,7 +67,7 @@ func (s *step) waits() (w waits) {
 	return w
 }
 
-// pick is the attempt that a share u of those that wait stays below.
+// pick returns the attempt that a share u of those that wait stays below.
 func (w waits) pick(u float64) int {
 	for k, x := range w.share {
 		if u -= x; u < 0 {
@@ -77,7 +77,7 @@ func (w waits) pick(u float64) int {
 	return len(w.share)
 }
 
-// triedFor is how often an item has been tried at least whose wait is so long.
+// triedFor returns how often an item has been tried at least whose wait is so long.
 func (s *step) triedFor(wait time.Duration) (attempt int) {
 	b := s.lane.res.backoff()
 	for attempt = 1; attempt < b.MaxAttempts-1 && retry.Delay(b, attempt, 1) < wait; attempt++ {

@@ -151,7 +151,7 @@ func (p *part) lane(resource string) *lane {
 	panic("model: a step without a lane")
 }
 
-// load is how much waits in a partition, for the choice between two.
+// load returns how much waits in a partition, for the choice between two.
 func (p *part) load() (tasks float64) {
 	for _, l := range p.lanes {
 		tasks += float64(l.tasks + l.inFlight)

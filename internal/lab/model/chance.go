@@ -27,12 +27,12 @@ func spreadOf(mean, p99 float64) spread {
 	return spread{math.Log(mean) - sigma*sigma/2, sigma}
 }
 
-// median is what half of the values stay below.
+// median returns what half of the values stay below.
 func (s spread) median() float64 { return math.Exp(s.mu) }
 
 func (s spread) draw(rng *rand.Rand) float64 { return math.Exp(s.mu + s.sigma*rng.NormFloat64()) }
 
-// chance is a source of random numbers of its own for one part of the world.
+// chance returns a source of random numbers of its own for one part of the world.
 func chance(seed uint64, kind, no int) *rand.Rand {
 	return virtual.Chance(seed, uint64(kind)<<32|uint64(no))
 }
@@ -46,7 +46,7 @@ const (
 	ofSkips
 )
 
-// some is how many of n come up if each does with probability p.
+// some returns how many of n come up if each does with probability p.
 func some(rng *rand.Rand, n int, p float64) (k int) {
 	if p <= 0 {
 		return 0

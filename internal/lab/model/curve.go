@@ -46,7 +46,7 @@ func (c *Curve) halve() {
 	c.Points = c.Points[:(len(c.Points)+1)/2]
 }
 
-// named is the curve with the names of its tenants, in order of their numbers.
+// named returns the curve with the names of its tenants, in order of their numbers.
 func (c *Curve) named(order []*tenant) Curve {
 	out := Curve{Every: c.Every}
 	for _, t := range order[:min(len(order), mostCurved)] {

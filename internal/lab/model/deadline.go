@@ -19,7 +19,7 @@ func (b *bulk) mind() {
 	}
 }
 
-// due is when it has to have ended, as the core sees it; 0: no such time.
+// due returns when it has to have ended, as the core sees it; 0: no such time.
 func (b *bulk) due() int64 {
 	by := cmp.Or(b.Deadline, b.Target)
 	if by == 0 {
@@ -40,7 +40,7 @@ func (p *piece) lookAhead() {
 	p.m.At(look.Again-epoch, p.lookAhead)
 }
 
-// left is what a piece has left to do.
+// left returns what a piece has left to do.
 func (p *piece) left() (r sched.Rest) {
 	for _, s := range p.steps {
 		r.Pending, r.Own = append(r.Pending, s.here), append(r.Own, float64(s.own(s.no))/float64(len(p.pieces)))

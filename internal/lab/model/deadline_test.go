@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// withFlood is a world of 300 items a second in which a bulk action comes to a tenant that has a flood.
+// withFlood returns a world of 300 items a second in which a bulk action comes to a tenant that has a flood.
 func withFlood(partitions, nodes int, b BulkAction) World {
 	w := simple(100_000, Resource{Rate: 300})
 	w.Partitions, w.Length = partitions, span(5*time.Minute)

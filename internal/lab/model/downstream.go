@@ -35,7 +35,7 @@ func newDownstream(r *Resource, rng *rand.Rand) *downstream {
 	return d
 }
 
-// call is what happens to a call of so many items that starts at now, counted
+// call returns what happens to a call of so many items that starts at now, counted
 // from the beginning: how long it takes, how it ends, and how many items it rejects
 // and wants to see again.
 func (d *downstream) call(now int64, items int) (took int64, how outcome, rejected, again int) {
@@ -81,7 +81,7 @@ func (d *downstream) take(now int64, items int, capacity float64) int64 {
 	return queue
 }
 
-// backoff is when items of the resource are tried again.
+// backoff returns when items of the resource are tried again.
 func (r *Resource) backoff() weir.Backoff {
 	return weir.Backoff{MaxAttempts: r.Attempts, Base: time.Duration(r.Backoff), Cap: time.Duration(r.BackoffCap)}.WithDefaults()
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -101,5 +102,25 @@ func TestFailedCallsAreTriedAgainUntilTheirLastAttempt(t *testing.T) {
 	r = play(t, simple(50, Resource{Downstream: Downstream{Failures: 1}}))
 	if k := r.Kinds[0]; r.Finished || k.Failed != 0 {
 		t.Errorf("of a downstream that is broken for ever %d of 50 items failed, finished %v", k.Failed, r.Finished)
+	}
+}
+
+// The halves of a call that failed twice hardly wait where other calls get through, as in a partition.
+func TestHalvesOfAFailedCallHardlyWaitBesideCallsThatPass(t *testing.T) {
+	for seed := range uint64(5) {
+		w := World{Seed: seed + 1, Partitions: 1, Nodes: []Node{{Slots: 64}}, Resources: []Resource{{
+			Name: "r", Rate: 10_000, Downstream: Downstream{Latency: span(50 * time.Millisecond), Failures: 0.05},
+		}}}
+		for i := range 20 {
+			w.BulkActions = append(w.BulkActions, BulkAction{Name: fmt.Sprint("b", i), Items: 20_000, Steps: []string{"r"}})
+		}
+		r, err := Run(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		work := float64(r.Resources[0].Started) / 10_000
+		if late := seconds(r.End) - work; late > 1.5 { // the backoff after a second failure is 1 to 2 s
+			t.Errorf("seed %d: it ended %.2f s after its work could have, want at most 1.5", seed+1, late)
+		}
 	}
 }

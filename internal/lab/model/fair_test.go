@@ -103,7 +103,7 @@ func TestChainEndsWithItsSlowestStep(t *testing.T) {
 	}
 }
 
-// chunk is how many items a task of the resource has, for batches of a hundred.
+// chunk returns how many items a task of the resource has, for batches of a hundred.
 func (x ResourceResult) chunk() int { return limit.Chunk(float64(x.Rate), 100) }
 
 // The slowdown measures what other tenants cost, and is 1 for a tenant that is alone.

@@ -65,7 +65,7 @@ func ForeseeUntil(w World, runs int, enough func(at Span) bool) (Forecast, error
 	return out, nil
 }
 
-// lasts is how long a kind takes in a run that ended at end.
+// lasts returns how long a kind takes in a run that ended at end.
 func (k KindResult) lasts(end Span) Span {
 	switch {
 	case k.Count == 1 && k.Open == 1:

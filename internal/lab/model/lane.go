@@ -32,6 +32,8 @@ type lane struct {
 	shadow   scale.State // of the default policy, which tells the need
 	decision scale.Decision
 	need     float64
+	healthy  int64       // when a call was last answered
+	halves   []func()    // hasten those that wait until one is
 	cause    sched.Cause // what was in the way at the last tick
 	second   laneSecond
 }
@@ -88,7 +90,27 @@ func (l *lane) ended(took int64, how outcome) {
 	}
 }
 
-// signals is what the coordinator would see of the lane, and begins a new second.
+// works notes an answered call: halves that wait for the resource to recover wait no longer.
+func (l *lane) works(now int64) {
+	l.healthy = now
+	for _, hasten := range l.halves {
+		hasten()
+	}
+	clear(l.halves)
+	l.halves = l.halves[:0]
+}
+
+// once returns f for its first call, and nothing for the others.
+func once(f func()) func() {
+	return func() {
+		g := f
+		if f = nil; g != nil {
+			g()
+		}
+	}
+}
+
+// signals returns what the coordinator would see of the lane, and begins a new second.
 func (l *lane) signals(now int64) scale.Signals {
 	s, seen := l.second, l.part.queue.Observe(now, l.entry)
 	l.second, l.cause = laneSecond{}, seen.Cause
@@ -107,7 +129,7 @@ func (l *lane) signals(now int64) scale.Signals {
 	}
 }
 
-// usable is how many tasks per second the resource would take of this lane: what
+// usable returns how many tasks per second the resource would take of this lane: what
 // the node may start, divided between its lanes that have work. 0: no limit.
 func (l *lane) usable() float64 {
 	busy := 0

@@ -97,7 +97,7 @@ func (m *machine) build() {
 	m.shareLimits()
 }
 
-// clock is the time as the core sees it.
+// clock returns the time as the core sees it.
 func (m *machine) clock() int64 { return epoch + m.Now() }
 
 // play goes from event to event until the end.
@@ -145,7 +145,7 @@ func (m *machine) stopped() bool {
 	return false
 }
 
-// wake is when something happens again.
+// wake returns when something happens again.
 func (m *machine) wake() int64 {
 	next := m.Next() // there is always the next tick
 	for _, p := range m.parts {

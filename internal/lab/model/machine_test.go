@@ -23,7 +23,7 @@ func play(t *testing.T, w World) Result {
 	return r
 }
 
-// simple is one bulk action on one resource.
+// simple returns one bulk action on one resource.
 func simple(items int64, r Resource) World {
 	if r.Name == "" {
 		r.Name = "api"

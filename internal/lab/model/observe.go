@@ -29,6 +29,18 @@ func waitingOn(cause int) string {
 // mostLooks bounds how many bulk actions are asked each second what they wait for.
 const mostLooks = 256
 
+// Items counts items of calls that started or ended, each attempt for itself.
+type Items struct {
+	Started int64 `json:"started"`
+	Done    int64 `json:"done"`
+	Failed  int64 `json:"failed"`
+	Refused int64 `json:"refused"`
+}
+
+func (n *Items) add(m Items) {
+	n.Started, n.Done, n.Failed, n.Refused = n.Started+m.Started, n.Done+m.Done, n.Failed+m.Failed, n.Refused+m.Refused
+}
+
 // Second is what one second of a resource looked like.
 type Second struct {
 	// At is the second, from 1: it tells of what was before.
@@ -41,11 +53,7 @@ type Second struct {
 	Ready int `json:"ready"`
 	// InFlight is the tasks in flight at its end.
 	InFlight int `json:"in_flight"`
-	// Started, Done, Failed and Refused count items of calls that started or ended.
-	Started int64 `json:"started"`
-	Done    int64 `json:"done"`
-	Failed  int64 `json:"failed"`
-	Refused int64 `json:"refused"`
+	Items
 	// Rate and Concurrency are the bounds in force, 0 for none.
 	Rate        float64 `json:"rate"`
 	Concurrency int     `json:"concurrency"`
@@ -80,7 +88,7 @@ func (m *machine) observe() {
 		}
 		r.series = append(r.series, r.explain(s))
 		r.settle(from)
-		r.second = resourceSecond{}
+		r.second = Items{}
 	}
 }
 
@@ -100,13 +108,9 @@ func (r *resource) splitConcurrency() {
 
 // begin fills in what the resource itself knows.
 func (r *resource) begin(now int64) Second {
-	n := r.second
-	s := Second{
-		At: int((now + second - 1) / second), Started: n.started, Done: n.done, Failed: n.failed, Refused: n.refused,
-		Rate: float64(r.Rate), Concurrency: r.Concurrency, Breaker: "closed",
-	}
+	s := Second{At: int((now + second - 1) / second), Items: r.second, Rate: float64(r.Rate), Concurrency: r.Concurrency}
 	r.show(&s)
-	r.started, r.done, r.failed, r.refused = r.started+n.started, r.done+n.done, r.failed+n.failed, r.refused+n.refused
+	r.all.add(r.second)
 	return s
 }
 

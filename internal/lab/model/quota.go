@@ -38,7 +38,7 @@ func (m *machine) shareLimits() {
 	}
 }
 
-// widestBatch is the largest batch of the bulk actions that use a resource.
+// widestBatch returns the largest batch of the bulk actions that use a resource.
 func (m *machine) widestBatch(r *resource) int {
 	most := 1
 	for _, b := range m.w.BulkActions {

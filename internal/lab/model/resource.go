@@ -22,18 +22,12 @@ type resource struct {
 	shares   []*share // of tenants that want something of it
 	meter    virtual.Meter
 
-	second  resourceSecond
-	series  []Second
-	done    int64
-	started int64
-	calls   int64
-	refused int64
-	failed  int64
-	busy    int64 // time of the seconds with work
+	second Items // since the last tick
+	all    Items // before that
+	series []Second
+	calls  int64
+	busy   int64 // time of the seconds with work
 }
-
-// resourceSecond is what happened since the last tick, in items.
-type resourceSecond struct{ started, done, failed, refused int64 }
 
 func newResource(m *machine, no int) *resource {
 	r := &resource{Resource: m.w.Resources[no], m: m, no: no, backoffs: chance(m.w.Seed, ofBackoff, no)}
@@ -49,7 +43,7 @@ func newResource(m *machine, no int) *resource {
 // call sends a task downstream.
 func (r *resource) call(now int64, items int) (took int64, how outcome, rejected, again int) {
 	r.calls++
-	r.second.started += int64(items)
+	r.second.Started += int64(items)
 	r.meter.Add(now, int64(items))
 	return r.down.call(now, items)
 }
@@ -58,15 +52,15 @@ func (r *resource) call(now int64, items int) (took int64, how outcome, rejected
 func (r *resource) ended(t *task) {
 	switch t.how {
 	case answered:
-		r.second.done += int64(t.items)
+		r.second.Done += int64(t.items)
 	case failed:
-		r.second.failed += int64(t.items)
+		r.second.Failed += int64(t.items)
 	case refused:
-		r.second.refused += int64(t.items)
+		r.second.Refused += int64(t.items)
 	}
 }
 
-// ending is what the end of a task says of the downstream.
+// ending returns what the end of a task says of the downstream.
 func (r *resource) ending(t *task) *capacity.Ending {
 	x := &capacity.Ending{Service: t.took, Failed: t.how == failed}
 	if t.how == refused {
@@ -75,7 +69,7 @@ func (r *resource) ending(t *task) *capacity.Ending {
 	return x
 }
 
-// usable is how many items per second a node may start: its part of the rate, more
+// usable returns how many items per second a node may start: its part of the rate, more
 // if it was allotted more, or the rate that flow control found. 0: no limit.
 func (r *resource) usable(n *node) float64 {
 	rate := float64(r.Rate) / float64(len(r.m.nodes))

@@ -100,11 +100,7 @@ type ResourceResult struct {
 	Concurrency int    `json:"concurrency,omitempty"`
 	// Calls is how many calls started.
 	Calls int64 `json:"calls"`
-	// Started, Done, Failed and Refused count items of calls, each attempt for itself.
-	Started int64 `json:"started"`
-	Done    int64 `json:"done"`
-	Failed  int64 `json:"failed"`
-	Refused int64 `json:"refused"`
+	Items
 	// Use is the share of the rate that was used while there was work; 0 without a rate.
 	Use float64 `json:"use"`
 	// Peak is the most items that started within any window of a second, per second.
@@ -190,7 +186,7 @@ func (b *bulk) result() BulkResult {
 	return x
 }
 
-// alone is about how long a bulk action would take with the whole world to itself
+// alone returns about how long a bulk action would take with the whole world to itself
 // and the same answers of the downstream, in nanoseconds: its slowest step, and one
 // call of every other.
 func (b *bulk) alone() float64 {
@@ -240,12 +236,11 @@ func (s *stream) waits() (out []Wait) {
 
 func (r *resource) result() ResourceResult {
 	x := ResourceResult{
-		Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency,
-		Calls: r.calls, Started: r.started, Done: r.done, Failed: r.failed, Refused: r.refused,
+		Name: r.Name, Rate: r.Rate, Concurrency: r.Concurrency, Calls: r.calls, Items: r.all,
 		Peak: float64(r.meter.Most) / seconds(Span(r.meter.Window)), Seconds: r.series,
 	}
 	if r.Rate > 0 && r.busy > 0 {
-		x.Use = float64(r.started) / (float64(r.Rate) * seconds(Span(r.busy)))
+		x.Use = float64(r.all.Started) / (float64(r.Rate) * seconds(Span(r.busy)))
 	}
 	last, way := 0, 0
 	for _, s := range r.series {

@@ -32,8 +32,9 @@ type again struct {
 	seq     uint64 // order of their first failure
 	lot     *lot
 	items   int
-	attempt int // the one to come
-	fails   int // times that the whole task failed
+	attempt int   // the one to come
+	fails   int   // times that the whole task failed
+	failed  int64 // when it did last
 }
 
 // Before orders retries: what may be poisonous comes last.
@@ -46,7 +47,7 @@ func (a again) Before(b again) bool {
 
 func (s *step) tasksOf(items int64) int { return int((items + int64(s.chunk) - 1) / int64(s.chunk)) }
 
-// head is the size of the next task, 0 if there is none now.
+// head returns the size of the next task, 0 if there is none now.
 func (s *step) head() int {
 	if s.pace.Waits {
 		return 0
@@ -54,7 +55,7 @@ func (s *step) head() int {
 	return s.size()
 }
 
-// size is the size of the next task if its own rate lets it start.
+// size returns the size of the next task if its own rate lets it start.
 func (s *step) size() int {
 	switch {
 	case s.cancelled, s.crowded():
@@ -67,7 +68,7 @@ func (s *step) size() int {
 	return 0
 }
 
-// most is the most items in a task of the step.
+// most returns the most items in a task of the step.
 func (s *step) most() int {
 	if s.pace.Part > 0 {
 		return min(s.chunk, s.pace.Part)
@@ -126,7 +127,7 @@ func (s *step) crowded() bool {
 	return next.ready+next.retried > next.room()
 }
 
-// room is how many items the step is to have ready at most.
+// room returns how many items the step is to have ready at most.
 func (s *step) room() int64 {
 	return chain.Room(float64(s.lane.res.Rate), s.chunk, s.batch(s.no))
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/weirhq/weir/internal/core/chain"
@@ -97,6 +98,7 @@ func (m *machine) finish(t *task) {
 	case answered:
 		c := &s.calls[s.no]
 		c.number, c.sum, c.longest = c.number+1, c.sum+t.took, max(c.longest, t.took)
+		s.lane.works(m.Now())
 		s.answered(m, t)
 	case refused:
 		if !t.begun {
@@ -104,7 +106,7 @@ func (m *machine) finish(t *task) {
 		}
 		s.wait(m, t.again, time.Duration(s.lane.res.Downstream.RetryAfter))
 	case failed:
-		s.fail(m, t.again, free)
+		s.fail(m, t, free)
 	}
 	for _, later := range s.steps[s.no+1:] {
 		later.place(m, t.lot) // what it waits for may not come any more
@@ -131,43 +133,51 @@ func (s *step) answered(m *machine, t *task) {
 	s.pass(m, t.lot, gone-int64(lost))
 }
 
-// fail has a call that failed as a whole tried again, or fails its items. While the downstream
-// is broken failures cost no attempt. Halves wait for the backoff of the attempt; those of a
-// partition wait longer with each failure, but hardly at all where others get through.
-func (s *step) fail(m *machine, a again, broken bool) {
-	b, u := s.lane.res.backoff(), s.lane.res.backoffs.Float64()
+// fail has a call that failed as a whole tried again, or fails its items. While the downstream is broken failures cost no
+// attempt. Halves wait for the backoff, or hardly at all where another call of the lane gets through.
+func (s *step) fail(m *machine, t *task, broken bool) {
+	a, b, u := t.again, s.lane.res.backoff(), s.lane.res.backoffs.Float64()
 	after := chain.AfterFailure(a.items, a.attempt, b.MaxAttempts, a.fails, broken)
 	if after.Over {
 		s.bulk.failed += int64(a.items)
 		s.come(a.lot, -int64(a.items))
 		return
 	}
-	delay := retry.Delay(b, a.attempt, u)
-	if a.attempt >= b.MaxAttempts {
-		delay = retry.Delay(b, max(after.Fails, a.attempt), 0.5)
+	tried, healthy := a.attempt, s.lane.healthy > cmp.Or(a.failed, t.started)
+	a.attempt, a.fails, a.failed = after.Attempt, after.Fails, m.Now()
+	if !after.Halves {
+		s.wait(m, a, retry.Delay(b, tried, u))
+		return
 	}
-	a.attempt, a.fails = after.Attempt, after.Fails
-	if after.Halves {
-		half := a
-		half.items = a.items / 2
-		a.items -= half.items
-		s.wait(m, half, delay)
+	half, soon := a, retry.Delay(b, 1, u)/chain.Hasten
+	half.items = a.items / 2
+	a.items -= half.items
+	for _, h := range []again{half, a} {
+		if healthy {
+			s.wait(m, h, soon)
+			continue
+		}
+		back := once(func() { s.comeBack(h) })
+		m.After(int64(retry.Delay(b, max(after.Fails, tried), u)), back)
+		s.lane.halves = append(s.lane.halves, func() { m.After(int64(soon), back) })
 	}
-	s.wait(m, a, delay)
 }
 
 // wait lets items be tried again after a delay.
 func (s *step) wait(m *machine, a again, delay time.Duration) {
-	m.After(int64(delay), func() {
-		if s.cancelled {
-			return
-		}
-		s.retried += int64(a.items)
-		s.retries.Push(a)
-		s.join()
-		s.lane.became(1, false)
-		s.offer(s)
-	})
+	m.After(int64(delay), func() { s.comeBack(a) })
+}
+
+// comeBack lets items be tried again now.
+func (s *step) comeBack(a again) {
+	if s.cancelled {
+		return
+	}
+	s.retried += int64(a.items)
+	s.retries.Push(a)
+	s.join()
+	s.lane.became(1, false)
+	s.offer(s)
 }
 
 // MostOf is the share of items after which a bulk action's [KindResult].Most is.

@@ -9,6 +9,8 @@ import (
 	"github.com/weirhq/weir"
 )
 
+const second = int64(time.Second)
+
 // Span is a time span, written with its unit: 50ms, 2m, 1h30m.
 type Span time.Duration
 
@@ -32,6 +34,10 @@ func (s *Span) UnmarshalText(text []byte) error {
 
 // MarshalText writes it.
 func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
+
+func spanText(s Span) string { return time.Duration(s).String() }
+
+func seconds(s Span) float64 { return time.Duration(s).Seconds() }
 
 // Rate is a number per second, written as in 500/s, 30/m or 1000/h. 0: unlimited, or none.
 type Rate float64

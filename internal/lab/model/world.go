@@ -224,7 +224,7 @@ func (r *Resource) fill() {
 	}
 }
 
-// batch is the most items in a call of a step.
+// batch returns the most items in a call of a step.
 func (b *BulkAction) batch(step int) int {
 	if step < len(b.Batches) {
 		return b.Batches[step]
@@ -232,7 +232,7 @@ func (b *BulkAction) batch(step int) int {
 	return b.Batch
 }
 
-// own is the bulk action's own rate at a step; 0: it has none there.
+// own returns the bulk action's own rate at a step; 0: it has none there.
 func (b *BulkAction) own(step int) Rate { return at(b.Rates, step) }
 
 // at is entry i of a list that may end before.

@@ -2,7 +2,7 @@ package model
 
 import "time"
 
-// Worlds are the built-in scenarios, each of which shows one thing.
+// Worlds returns the built-in scenarios, each of which shows one thing.
 func Worlds() []World {
 	return []World{article(), incident(), flood(), step8()}
 }

@@ -8,7 +8,7 @@ import (
 // judged are the seeds of the scenarios; nothing was tuned on them.
 var judged = []uint64{2001, 2002, 2003, 2004, 2005, 2006, 2007, 2008}
 
-// scenario is a built-in world with a seed.
+// scenario returns a built-in world with a seed.
 func scenario(t *testing.T, name string, seed uint64) World {
 	t.Helper()
 	w, ok := ByName(name)

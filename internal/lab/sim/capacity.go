@@ -14,7 +14,7 @@ func (n *node) deliverCalls() {
 	}
 }
 
-// tenant is what the machines of a node are told of a tenant. The last one counts.
+// tenant returns what the machines of a node are told of a tenant. The last one counts.
 func (n *node) tenant(name string) capacity.TenantLimits {
 	n.tenants[name] = n.w.tenants[name]
 	return n.tenants[name]

@@ -26,12 +26,7 @@ const sum = 4
 
 // applied judges what a commit has written, row by row and as a whole.
 func (w *World) applied(o *owner, batch *store.Batch) {
-	var touched, away []*truth
-	touch := func(b *truth) {
-		if !slices.Contains(touched, b) {
-			touched = append(touched, b)
-		}
-	}
+	var touched []*truth
 	for _, k := range batch.Delete { // before what is set, as stores do it
 		if k[0] == rowEvent {
 			w.removedEvent(k)
@@ -48,28 +43,20 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 			}
 			b := w.byID[weir.BulkID(r.Key[1:1+idLen])]
 			w.must(b != nil && b.worksIn(o.partition), "I1", nil, -1, "row %q has no owner here", r.Key)
-			if o.partition != b.partition {
-				w.appliedAway(o, b, r, batch.Number)
-				if !slices.Contains(away, b) {
-					away = append(away, b)
+			if !slices.Contains(touched, b) {
+				touched, was[b] = append(touched, b), b.state()
+				if o.partition == b.partition {
+					b.was, b.wasAt, b.fromStart = b.state(), batch.Number, !b.created
 				}
-				continue
-			}
-			touch(b)
-			if _, ok := was[b]; !ok {
-				was[b] = b.state()
-				b.was, b.wasAt, b.fromStart = b.state(), batch.Number, !b.created
 			}
 			w.appliedRow(o, b, r, batch.Number)
 		}
 	}
 	for _, b := range touched {
-		w.checkTold(b, was[b], batch.Number)
-		w.checkBulk(b, was[b])
-		w.checkGroups(b)
-		w.checkWaits(o, b, batch)
-	}
-	for _, b := range away {
+		if o.partition == b.partition {
+			w.checkTold(b, was[b], batch.Number)
+			w.checkBulk(b, was[b])
+		}
 		w.checkGroups(b)
 		w.checkWaits(o, b, batch)
 	}
@@ -78,20 +65,22 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 }
 
 func (w *World) appliedRow(o *owner, b *truth, r store.Row, number uint64) {
-	switch r.Key[0] {
-	case rowSpec:
+	away := o.partition != b.partition
+	switch kind := r.Key[0]; {
+	case kind == rowSpec:
 		w.appliedSpec(o, b, r)
-	case rowActive:
-		b.active = true
-	case rowResults:
+	case kind == rowResults:
 		w.appliedResults(b, r)
-	case rowBlock:
+	case kind == rowBlock:
 		w.appliedBlock(o, b, r, number)
-	case rowGroup:
+	case kind == rowGroup:
 		w.appliedGroup(o, b, r)
-	case rowEvent:
+	case away: // what its home says of a shard is judged there
+	case kind == rowActive:
+		b.active = true
+	case kind == rowEvent:
 		w.appliedEvent(b, r, number)
-	case rowStatus:
+	case kind == rowStatus:
 		w.appliedStatus(b, r.Value[:len(r.Value)-sum], number)
 	}
 }
@@ -334,7 +323,7 @@ func (w *World) checkAck(p int, ack, number uint64) {
 	}
 }
 
-// lastOf is the number of the last message to a bulk action, up to ack.
+// lastOf returns the number of the last message to a bulk action, up to ack.
 func (a *account) lastOf(b *truth, ack uint64) int {
 	for i := int(ack); i > 0; i-- {
 		if a.inbox[i-1].bulk == b && a.inbox[i-1].verb != posted {

@@ -48,7 +48,7 @@ func (o *owner) start(t *partition.Task) {
 	o.node.after(took, func() { o.ended(c) })
 }
 
-// previous is what the engine hands over from the step before: from memory, and
+// previous returns what the engine hands over from the step before: from memory, and
 // where that does not know, from the store.
 func (o *owner) previous(t *partition.Task) [][]byte {
 	if t.StepNo == 0 {
@@ -261,7 +261,7 @@ func minRefused(after time.Duration) time.Duration {
 	return after
 }
 
-// backoff is the longest wait after an attempt: base, doubled each time up to the cap.
+// backoff returns the longest wait after an attempt: base, doubled each time up to the cap.
 func backoff(b weir.Backoff, attempt int) time.Duration {
 	d := b.Base
 	for range attempt - 1 {

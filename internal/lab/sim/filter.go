@@ -11,7 +11,7 @@ import (
 // noFilter stands for the filter of a step: [truth.ends] says what it finds.
 func noFilter(context.Context, *weir.Task) error { return nil }
 
-// ends is how an item ends at a step without a call, by the step's filter; no outcome: it is called.
+// ends returns how an item ends at a step without a call, by the step's filter; no outcome: it is called.
 func (b *truth) ends(step, at int) weir.OutcomeKind {
 	if b.steps[step].Filter == nil {
 		return weir.OutcomeNone

@@ -31,7 +31,7 @@ func (w *World) planLimits() {
 	})
 }
 
-// resources are those that the chains use, each once.
+// resources returns those that the chains use, each once.
 func (w *World) resources() (all []weir.Resource) {
 	seen := map[string]bool{}
 	for _, name := range w.plan.names {
@@ -69,7 +69,7 @@ func (n *node) relimit(r weir.Resource) {
 	n.deliverCalls()
 }
 
-// limitsOf are the limits of a resource now.
+// limitsOf returns the limits of a resource now.
 func (w *World) limitsOf(r weir.Resource) weir.Resource {
 	if now, changed := w.limits[r.Name]; changed {
 		return now

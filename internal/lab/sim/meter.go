@@ -38,7 +38,7 @@ func (m *meter) change(now int64, r weir.Resource) {
 	m.limits, m.changed = r, now
 }
 
-// most is the highest rate of the second that ends now.
+// most returns the highest rate of the second that ends now.
 func (m *meter) most(now int64) weir.Rate {
 	if m.changed > now-second {
 		return max(m.before, m.limits.Rate)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/capacity"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 // node is one process: it owns partitions, crashes, pauses and drains.
@@ -26,7 +27,7 @@ type node struct {
 	ofTenant map[string]int     // and by tenant
 	tenants  tenantLimits       // that its machines were told of
 	parts    []*owner
-	trials   trials
+	turns    partition.Turns[*owner]
 	knowing  bool // knows every chain
 }
 
@@ -46,7 +47,7 @@ func (n *node) start() {
 	}
 	n.meters, n.inLane, n.ofTenant, n.tenants = map[string]*meter{}, map[string][]int64{}, map[string]int{}, tenantLimits{}
 	n.parts = make([]*owner, n.w.plan.partitions)
-	n.trials = trials{}
+	n.turns = partition.Turns[*owner]{}
 	n.knowing = n.w.healed || n.w.plan.stale != n.no
 	for p := range n.parts {
 		n.after(between(n.random, 0, 50*millis), func() { n.seek(p) })
@@ -96,6 +97,7 @@ func (n *node) seek(p int) {
 		return
 	}
 	n.parts[p] = o
+	n.turns.Join(o)
 	o.begin()
 }
 

@@ -229,7 +229,7 @@ type told struct {
 	commit uint64
 }
 
-// carries is the number of the commit that will carry what happens now.
+// carries returns the number of the commit that will carry what happens now.
 func (o *owner) carries() uint64 {
 	if o.flying != nil {
 		return o.flying.Number + 1
@@ -310,7 +310,7 @@ func (o *owner) drop() {
 func (o *owner) leave() {
 	o.gone = true
 	o.w.bereave(o)
-	o.node.leaveTrials(o)
+	o.node.turns.Leave(o)
 	o.machine.Leave(o.w.Now())
 	o.node.deliverCalls()
 	o.node.parts[o.partition] = nil

@@ -170,7 +170,7 @@ func (p *plan) ideal() int64 {
 	return int64((perItem*float64(p.items) + waits) * 1e9)
 }
 
-// maxCalls is how often an item may be sent at a step while no node dies and
+// maxCalls returns how often an item may be sent at a step while no node dies and
 // nothing is refused: its attempts, and the halvings of tasks that failed as a whole.
 func maxCalls(s weir.Step) int {
 	n := s.Retry.MaxAttempts

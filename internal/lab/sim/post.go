@@ -41,10 +41,10 @@ func (w *World) share(b *truth) {
 // worksIn reports whether a partition has a part in the bulk action.
 func (b *truth) worksIn(p int) bool { return p == b.partition || slices.Contains(b.spec.Shards, p) }
 
-// shardOf is which of the shards a partition is.
+// shardOf returns which of the shards a partition is.
 func (b *truth) shardOf(p int) int { return max(0, slices.Index(b.spec.Shards, p)) }
 
-// places are the partitions that may have rows of it.
+// places returns the partitions that may have rows of it.
 func (b *truth) places() []int {
 	if b.spec.Shared() {
 		return b.spec.Shards
@@ -64,20 +64,6 @@ func (o *owner) post(m partition.Outgoing) {
 			o.node.after(retryEvery, func() { o.post(m) })
 		}
 	})
-}
-
-// appliedAway judges a row of a shard: what its home says of it is judged there.
-func (w *World) appliedAway(o *owner, b *truth, r store.Row, number uint64) {
-	switch r.Key[0] {
-	case rowSpec:
-		w.appliedSpec(o, b, r)
-	case rowResults:
-		w.appliedResults(b, r)
-	case rowBlock:
-		w.appliedBlock(o, b, r, number)
-	case rowGroup:
-		w.appliedGroup(o, b, r)
-	}
 }
 
 // checkPlace: a block is one partition's for ever.

@@ -23,7 +23,7 @@ func rulesOf(c *partition.Created) ruleTruth {
 	return ruleTruth{c.Tier, c.Priority, c.Concurrency, c.Rates, c.StopOn}
 }
 
-// version is the rules after the first k changes in the inbox.
+// version returns the rules after the first k changes in the inbox.
 func (b *truth) version(k int) *ruleTruth {
 	if b.versions == nil {
 		b.versions = []ruleTruth{rulesOf(&b.spec)}
@@ -64,10 +64,10 @@ func (t *ruleTruth) equal(u *ruleTruth) bool {
 		maps.Equal(t.rates, u.rates)
 }
 
-// shards is how many partitions have a part in what a bulk action allows itself.
+// shards returns how many partitions have a part in what a bulk action allows itself.
 func (b *truth) shards() int { return max(1, len(b.spec.Shards)) }
 
-// most is the largest of what the rules say that may be in effect in a
+// most returns the largest of what the rules say that may be in effect in a
 // partition: from those in its rows to the newest. 0: there may be no bound.
 func (b *truth) most(p int, of func(*ruleTruth) float64) (most float64) {
 	for k := b.stored[p]; k <= len(b.changes); k++ {
@@ -80,7 +80,7 @@ func (b *truth) most(p int, of func(*ruleTruth) float64) (most float64) {
 	return most
 }
 
-// cap is how many tasks a partition may have in flight.
+// cap returns how many tasks a partition may have in flight.
 func (t *ruleTruth) cap(b *truth, p int) float64 {
 	n, parts := t.concurrency, b.shards()
 	if n == 0 || parts == 1 {

@@ -111,7 +111,7 @@ func (t *trace) text(match func(*event) bool) (lines []string) {
 	return lines
 }
 
-// String is the event for people.
+// String returns the event for people.
 func (e *event) String() string {
 	s := fmt.Sprintf("%12v  ", time.Duration(e.at-epoch))
 	if e.node >= 0 {

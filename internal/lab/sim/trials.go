@@ -10,64 +10,27 @@ import (
 // a mark, one in a task, one in a task of suspects, one as a single item, two alone.
 const mostDeaths = 6
 
-// trials is the node's turn for suspects, as the engine keeps it.
-type trials struct {
-	turn  *owner
-	quiet bool
-}
-
-// turns is an owner's way to the trials of its node.
+// turns is an owner's way to the turns of its node.
 type turns struct{ o *owner }
 
 // Take implements partition.Trials.
-func (x turns) Take() bool {
-	t := &x.o.node.trials
-	if t.turn == nil {
-		t.turn = x.o
-	}
-	return t.turn == x.o
-}
+func (x turns) Take() bool { return x.o.node.turns.Take(x.o) }
 
 // Quiet implements partition.Trials.
-func (x turns) Quiet() bool {
-	n := x.o.node
-	if !n.trials.quiet {
-		n.trials.quiet = true
-		n.wakeAll()
-	}
-	return !slices.ContainsFunc(n.parts, func(o *owner) bool { return o != nil && o != x.o && (!o.hushed || o.running > 0) })
-}
+func (x turns) Quiet() bool { return x.o.node.turns.Quiet(x.o) }
 
 // Give implements partition.Trials.
-func (x turns) Give() { x.o.node.leaveTrials(x.o) }
+func (x turns) Give() { x.o.node.turns.Give(x.o) }
 
-// leaveTrials ends the turn of an owner, if it has it.
-func (n *node) leaveTrials(o *owner) {
-	t := &n.trials
-	if t.turn == o {
-		t.turn, t.quiet = nil, false
-		n.wakeAll()
-	}
-}
-
-func (n *node) wakeAll() {
-	for _, o := range n.parts {
-		if o != nil {
-			o.put(func() {})
-		}
-	}
-}
+// LookAgain has the loop turn.
+func (o *owner) LookAgain() { o.put(func() {}) }
 
 // hush has an owner start nothing while another's suspect runs alone on its node.
 func (o *owner) hush() {
-	t := &o.node.trials
-	quiet := t.quiet && t.turn != o
+	quiet := o.node.turns.Hushed(o, o.running == 0)
 	switch {
 	case quiet:
 		o.machine.Stop()
-		if !o.hushed {
-			t.turn.put(func() {})
-		}
 	case o.hushed && !o.stopped && !o.doubted:
 		o.machine.Proceed()
 	}

@@ -113,15 +113,15 @@ func newTruth(no, part int, c partition.Created, steps []weir.Step) *truth {
 	return b
 }
 
-// index is the item's place in b.items.
+// index returns the item's place in b.items.
 func (b *truth) index(blockNo uint32, item uint16) int { return b.starts[blockNo] + int(item) }
 
-// state is the committed state.
+// state returns the committed state.
 func (b *truth) state() weir.BulkState { return b.status.State }
 
 func (b *truth) ended() int64 { return b.passed[len(b.steps)-1] + b.failed + b.leftOut }
 
-// retry is the committed wait of an item at a step, if there is one.
+// retry returns the committed wait of an item at a step, if there is one.
 func (b *truth) retry(blockNo uint32, item uint16, step int) *block.Retry {
 	rs := b.blocks[blockNo].Retries
 	for i := range rs {
@@ -132,7 +132,7 @@ func (b *truth) retry(blockNo uint32, item uint16, step int) *block.Retry {
 	return nil
 }
 
-// output is what the downstream answers for an item: it names bulk action, step,
+// output returns what the downstream answers for an item: it names bulk action, step,
 // item and call, so that it can be told apart from every other.
 func (b *truth) output(step, item int, call uint32) []byte {
 	out := append(make([]byte, 0, 24), '"')

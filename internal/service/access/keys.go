@@ -136,12 +136,12 @@ func (n *NewKey) check(by Principal, now time.Time) error {
 			fmt.Sprintf("write 1 to %d bytes without control characters", maxName))
 	}
 	if len(n.Scopes) == 0 {
-		bad.Add("out_of_range", "scopes", "is empty", "name at least one of "+scopeNames())
+		bad.Add("missing_field", "scopes", "is empty", "name at least one of "+scopeNames())
 	}
 	for i, s := range n.Scopes {
 		switch field := fmt.Sprintf("scopes[%d]", i); {
 		case !slices.Contains(Scopes(), s):
-			bad.Add("out_of_range", field, fmt.Sprintf("%.40q is not a valid scope", s), "use some of "+scopeNames())
+			bad.Add("bad_value", field, fmt.Sprintf("%.40q is not a valid scope", s), "use some of "+scopeNames())
 		case !by.May(s):
 			bad.Add("missing_scope", field, fmt.Sprintf("your key lacks %q", s), "leave it out, or use a key that has it")
 		}

@@ -58,6 +58,14 @@ func (s *Bulks) Bulk(ctx context.Context, id string) (*engine.BulkAction, error)
 	return b, err
 }
 
+// WithExtra is [Bulks.Bulk] with the data that the service keeps with a bulk action.
+func (s *Bulks) WithExtra(ctx context.Context, id string) (b *engine.BulkAction, x stored.Extra, err error) {
+	if b, err = s.Bulk(ctx, id); err == nil {
+		x, err = stored.ParseExtra(b.Info().Extra)
+	}
+	return b, x, err
+}
+
 // Find returns either a bulk action that was submitted or a draft.
 func (s *Bulks) Find(ctx context.Context, id string) (*engine.BulkAction, *draft.Draft, error) {
 	b, err := s.engine.Get(ctx, weir.BulkID(id))

@@ -30,9 +30,9 @@ func RulesVersion(b *api.BulkAction) string {
 func rulesOf(c *api.Change, now weir.StopRule) (weir.Rules, error) {
 	r := weir.Rules{Priority: c.Priority, Concurrency: c.Concurrency}
 	if c.Tier != nil {
-		tier, err := weir.ParseTier(*c.Tier)
+		tier, err := check.Tier(*c.Tier)
 		if err != nil {
-			return r, &weir.FieldError{Code: "out_of_range", Field: "tier", Problem: err.Error()}
+			return r, err
 		}
 		r.Tier = &tier
 	}

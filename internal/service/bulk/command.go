@@ -104,8 +104,7 @@ func (s *Bulks) alive(ctx context.Context, id string, from ...api.State) (*engin
 	switch {
 	case err != nil:
 	case now.State.Final():
-		err = &check.Refusal{Code: "already_ended", Detail: fmt.Sprintf("%s is %s since %s", id, now.State,
-			now.FinishedAt.Format(time.RFC3339))}
+		err = check.Ended(fmt.Sprintf("%s is %s since %s", id, now.State, now.FinishedAt.Format(time.RFC3339)))
 	case now.State == api.Cancelling:
 		err = &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, now.State),
 			Fix: "it ends with its last running task and accepts no more commands"}

@@ -63,11 +63,7 @@ func (s *Bulks) specOf(ctx context.Context, id string) (stored.Spec, error) {
 	if !errors.Is(err, weir.ErrNotFound) {
 		return stored.Spec{}, err
 	}
-	b, err := s.Bulk(ctx, id)
-	if err != nil {
-		return stored.Spec{}, err
-	}
-	x, err := stored.ParseExtra(b.Info().Extra)
+	b, x, err := s.WithExtra(ctx, id)
 	if err != nil {
 		return stored.Spec{}, err
 	}

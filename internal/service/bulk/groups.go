@@ -10,15 +10,11 @@ import (
 
 // ErrorGroups returns the failures of a bulk action by group, the largest first.
 func (s *Bulks) ErrorGroups(ctx context.Context, id string) ([]api.ErrorGroup, error) {
-	b, err := s.Bulk(ctx, id)
+	b, x, err := s.WithExtra(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	groups, err := b.ErrorGroups(ctx)
-	if err != nil {
-		return nil, err
-	}
-	x, err := stored.ParseExtra(b.Info().Extra)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,11 @@ package callback
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/service/due"
 	"github.com/weirhq/weir/internal/service/records"
 )
@@ -52,6 +54,10 @@ func (n *Notifier) hostNow(ctx context.Context, d Delivery) (string, error) {
 		return hostOf(d.URL), nil
 	}
 	e, err := n.table.Get(ctx, d.Endpoint)
+	if errors.Is(err, weir.ErrNotFound) { // not the delivery, which the caller asked for
+		err = &weir.FieldError{Code: "not_found", Field: "webhook", Problem: fmt.Sprintf("%s, of %s, was deleted", d.Endpoint, d.ID),
+			Fix: "create a webhook: it gets the events from then on"}
+	}
 	return hostOf(e.Value.URL), err
 }
 

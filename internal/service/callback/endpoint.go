@@ -69,7 +69,7 @@ func (e *Endpoint) check(checkURL func(field, raw string) (*url.URL, error)) err
 	}
 	for i, t := range e.Types {
 		if !slices.Contains(Types(), t) {
-			bad.Add("out_of_range", fmt.Sprintf("types[%d]", i), fmt.Sprintf("%.40q is not an event type", t), "use "+
+			bad.Add("bad_value", fmt.Sprintf("types[%d]", i), fmt.Sprintf("%.40q is not an event type", t), "use "+
 				strings.Join(Types(), ", "))
 		}
 	}

@@ -25,7 +25,7 @@ func TestBadEndpointsAreRefused(t *testing.T) {
 	}{
 		{"a good one", Endpoint{URL: hookURL, Types: []string{TypeStopped}}, "", ""},
 		{"a private key", Endpoint{URL: hookURL}, privateKey, ""},
-		{"two faults at once", Endpoint{URL: "x", Types: []string{TypeStopped, "bulk_action.exploded"}}, "", "bad_url url, out_of_range types[1]"},
+		{"two faults at once", Endpoint{URL: "x", Types: []string{TypeStopped, "bulk_action.exploded"}}, "", "bad_url url, bad_value types[1]"},
 		{"a long note", Endpoint{URL: hookURL, Note: strings.Repeat("x", 201)}, "", "out_of_range note"},
 		{"a short secret", Endpoint{URL: hookURL}, "whsec_AAAA", "bad_secret"},
 		{"two secrets", Endpoint{URL: hookURL}, NewSecret() + " " + NewSecret(), "bad_secret"},

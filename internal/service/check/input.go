@@ -41,6 +41,16 @@ func Tenant(field, name string) error {
 	return nil
 }
 
+// Tier reads a tier.
+func Tier(name string) (weir.Tier, error) {
+	tier, err := weir.ParseTier(name)
+	if err != nil {
+		return 0, &weir.FieldError{Code: "bad_value", Field: "tier", Problem: fmt.Sprintf("%.40q is not a tier", name),
+			Fix: "write critical, high, default or low"}
+	}
+	return tier, nil
+}
+
 // Text adds what is wrong with a short text.
 func Text(bad *weir.InputError, field, text string) {
 	if printable(bad, field, text) && len(text) > MaxName {

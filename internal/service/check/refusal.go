@@ -29,6 +29,12 @@ func (e *Refusal) Error() string {
 	return e.Detail + "; " + e.Fix
 }
 
+// Ended refuses a command for a bulk action that has ended; the detail says how.
+func Ended(detail string) error {
+	return &Refusal{Code: "already_ended", Detail: detail,
+		Fix: "it takes no more commands: retry its failed or cancelled items, or create another bulk action"}
+}
+
 // Invalid reports whether an error means that the input is invalid: a repeat would fail alike.
 func Invalid(err error) bool {
 	var input *weir.InputError

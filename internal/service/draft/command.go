@@ -17,7 +17,7 @@ func (s *Seals) Cancel(ctx context.Context, id, reason string) (unsure bool, err
 	e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		switch d.State {
 		case Failed:
-			return &check.Refusal{Code: "already_ended", Detail: id + " has failed"}
+			return check.Ended(id + " has failed")
 		case Submitted:
 			return weir.ErrNotFound // as a draft
 		case Sealing, Importing:

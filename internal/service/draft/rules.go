@@ -128,7 +128,7 @@ func (s *rules) checkCallback(bad *weir.InputError, c *stored.Callback) {
 	}
 	for i, e := range c.Events {
 		if !slices.Contains(callbackEvents, strings.TrimPrefix(e, "bulk_action.")) {
-			bad.Add("out_of_range", fmt.Sprintf("callback.events[%d]", i), fmt.Sprintf("%.40q is not an event", e),
+			bad.Add("bad_value", fmt.Sprintf("callback.events[%d]", i), fmt.Sprintf("%.40q is not an event", e),
 				"use "+strings.Join(callbackEvents, ", "))
 		}
 	}

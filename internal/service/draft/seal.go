@@ -95,7 +95,7 @@ func mismatch(id string, want int64, got Tally) error {
 func (s *Seals) writeSeal(ctx context.Context, id string, d *Draft, want api.Seal) error {
 	_, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State == Cancelled { // in the meantime
-			return &check.Refusal{Code: "already_ended", Detail: id + " was cancelled"}
+			return check.Ended(id + " was cancelled")
 		}
 		d.State = Sealing // so that a crash does not leave it half sealed
 		return nil
@@ -158,7 +158,7 @@ func (s *Seals) finish(ctx context.Context, id string) (*engine.BulkAction, erro
 	d := e.Value
 	switch d.State {
 	case Cancelled:
-		return nil, &check.Refusal{Code: "already_ended", Detail: id + " was cancelled"}
+		return nil, check.Ended(id + " was cancelled")
 	case Submitted:
 		return s.submitted(ctx, id, nil)
 	}
@@ -292,8 +292,8 @@ func specOf(d *Draft) (def weir.Definition, spec weir.Spec, err error) {
 		return def, spec, err
 	}
 	if n.Tier != "" {
-		if spec.Tier, err = weir.ParseTier(n.Tier); err != nil {
-			return def, spec, &weir.FieldError{Code: "out_of_range", Field: "tier", Problem: err.Error(), Fix: "leave it out for default"}
+		if spec.Tier, err = check.Tier(n.Tier); err != nil {
+			return def, spec, err
 		}
 	}
 	if r := n.StopOn; r != nil {

@@ -249,8 +249,8 @@ func (s *Fleet) SetCircuit(ctx context.Context, name string, c api.CircuitChange
 	case "free":
 		err = s.engine.Operator().FreeCircuit(ctx, name)
 	default:
-		err = &weir.FieldError{Code: "out_of_range", Field: "do",
-			Problem: fmt.Sprintf("%.64q is not one of open, close, free", c.Do), Fix: "write one of these"}
+		err = &weir.FieldError{Code: "bad_value", Field: "do", Problem: fmt.Sprintf("%.64q is not a command of a circuit", c.Do),
+			Fix: "write open, close or free"}
 	}
 	if err != nil {
 		return api.ResourceStatus{}, err

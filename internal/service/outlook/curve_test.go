@@ -26,7 +26,7 @@ func TestTenantsThatTheCallerDoesNotSeeAreOne(t *testing.T) {
 
 func TestASimulationChangesOnlyWhatTheBulkActionUses(t *testing.T) {
 	w := forecast.Work{Tenant: "mine", Steps: []forecast.Step{{Name: "notify", Resource: "mail"}}}
-	load := forecast.Load{Resources: []forecast.Resource{{Name: "mail", Rate: 5}, {Name: "secret"}}, Others: []forecast.Other{{Tenant: "x"}}}
+	load := forecast.Load{Resources: []forecast.Resource{{Name: "mail", Rate: 5}, {Name: "secret"}}, Others: []forecast.Work{{Tenant: "x"}}}
 	err := change(&w, &load, &api.Simulation{Rates: map[string]api.Rate{"mail": 50}, Weights: map[string]float64{"x": 2, "mine": 3}, Workers: 4})
 	if err != nil || load.Resources[0].Rate != 50 || load.Others[0].Weight != 2 || w.Weight != 3 || load.MaxWorkers != 4 {
 		t.Errorf("change = %v, load %+v, weight %v", err, load, w.Weight)

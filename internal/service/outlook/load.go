@@ -22,7 +22,7 @@ type loaded struct {
 	load   forecast.Load // without others
 	limits weir.Limits
 	ids    []string // of the others
-	others []forecast.Other
+	others []forecast.Work
 }
 
 // beside returns the load as one of the bulk actions meets it.
@@ -112,13 +112,13 @@ func (s *Outlook) others(ctx context.Context, to *loaded) error {
 }
 
 // other returns a bulk action as load for others.
-func (s *Outlook) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (forecast.Other, error) {
+func (s *Outlook) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (forecast.Work, error) {
 	info := b.Info()
 	x, err := stored.ParseExtra(info.Extra)
 	if err != nil {
-		return forecast.Other{}, err
+		return forecast.Work{}, err
 	}
-	o := forecast.Other{
+	o := forecast.Work{
 		Name: info.Name, Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Items: p.Counts.Total - p.Counts.Ended(),
 		Weight: to.limits.Tenant(info.Tenant).Weight,
 	}
@@ -134,13 +134,11 @@ func (s *Outlook) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (for
 		if err != nil || i >= len(p.Steps) {
 			continue
 		}
-		o.Steps, o.Batches = append(o.Steps, a.Base.Resource.Name), append(o.Batches, a.Base.BatchSize)
-		o.Rates = append(o.Rates, info.Rates[name])
-		skips, leftOut := 0.0, 0.0
+		step := forecast.Step{Resource: a.Base.Resource.Name, Batch: a.Base.BatchSize, Rate: info.Rates[name]}
 		if st.When != "" {
-			skips, leftOut = forecast.Uncalled(&p.Steps[i], a.Base.Resource.Rate, a.Base.BatchSize)
+			step.Skips, step.LeftOut = forecast.Uncalled(&p.Steps[i], a.Base.Resource.Rate, a.Base.BatchSize)
 		}
-		o.Skips, o.LeftOut = append(o.Skips, skips), append(o.LeftOut, leftOut)
+		o.Steps = append(o.Steps, step)
 		o.Standing = append(o.Standing, forecast.Standing(p, i))
 	}
 	return o, nil

@@ -39,7 +39,7 @@ func checkParams(bad *weir.InputError, t *storedTemplate) {
 // checkParam collects what is wrong with the type, the bounds and the values of a parameter.
 func checkParam(bad *weir.InputError, field string, p *templateParam) {
 	if _, ok := paramTypes[p.Type]; !ok {
-		bad.Add("out_of_range", field+".type", fmt.Sprintf("%.40q is not a valid type", p.Type),
+		bad.Add("bad_value", field+".type", fmt.Sprintf("%.40q is not a valid type", p.Type),
 			"use string, number, integer, boolean or date")
 		return
 	}

@@ -116,7 +116,7 @@ func paramFault(p *templateParam, raw json.RawMessage) *weir.FieldError {
 			return err == nil &&
 				w.is == v.is
 		}) {
-		return &weir.FieldError{Code: "out_of_range", Problem: fmt.Sprintf("%.64s is not an allowed value", raw),
+		return &weir.FieldError{Code: "bad_value", Problem: fmt.Sprintf("%.64s is not an allowed value", raw),
 			Fix: "use " + listed(p.Allowed)}
 	}
 	return nil

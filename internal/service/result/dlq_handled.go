@@ -238,15 +238,11 @@ var errMoved = errors.New("the record changed during the update")
 
 // count sets how many items an entry takes.
 func (s *Results) count(ctx context.Context, id string, before []handling, h *handling) error {
-	b, err := s.bulks.Bulk(ctx, id)
+	b, x, err := s.bulks.WithExtra(ctx, id)
 	if err != nil {
 		return err
 	}
 	now, err := b.Now(ctx) // before the items: once it has ended, no more items fail
-	if err != nil {
-		return err
-	}
-	x, err := stored.ParseExtra(b.Info().Extra)
 	if err != nil {
 		return err
 	}

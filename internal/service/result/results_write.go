@@ -134,6 +134,11 @@ func (w *RowWriter) guarded(cells []string) []string {
 	if w.raw {
 		return cells
 	}
+	return Guarded(cells)
+}
+
+// Guarded puts an apostrophe before the cells that a spreadsheet may take for formulas.
+func Guarded(cells []string) []string {
 	for i, c := range cells {
 		if isFormula(c) {
 			cells[i] = "'" + c

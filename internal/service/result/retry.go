@@ -146,12 +146,7 @@ func (s *Results) carryOut(ctx context.Context, id, key string) ([]string, error
 
 // submitRetry submits the matching items that no earlier entry took.
 func (s *Results) submitRetry(ctx context.Context, id string, before []handling, h *handling) ([]string, error) {
-	b, err := s.bulks.Bulk(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	info := b.Info()
-	x, err := stored.ParseExtra(info.Extra)
+	b, x, err := s.bulks.WithExtra(ctx, id)
 	if err != nil {
 		return nil, err
 	}

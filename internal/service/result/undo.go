@@ -24,25 +24,19 @@ type undoing struct {
 }
 
 // Undo undoes the work of a bulk action and all its retries, the newest step of each item first.
-// It creates a new bulk action with the id newID, from [Service.NewID]. Items that completed only
+// It creates a new bulk action with the id newID, from [draft.Drafts.NewID]. Items that completed only
 // some steps are undone for those steps. Undo is refused while a retry has not ended, and nothing
 // that is undone can be retried. It happens once: a repeat, also after a crash, finishes the
 // first.
 func (s *Results) Undo(ctx context.Context, id, newID string) (api.Linked, error) {
-	b, err := s.bulks.Bulk(ctx, id)
-	if err != nil {
-		return api.Linked{}, err
-	}
-	info := b.Info()
-	x, err := stored.ParseExtra(info.Extra)
+	b, x, err := s.bulks.WithExtra(ctx, id)
 	if err != nil {
 		return api.Linked{}, err
 	}
 	if err := s.mayUndo(ctx, b, &x); err != nil {
 		return api.Linked{}, err
 	}
-	table := s.undos
-	e, err := table.Insert(ctx, id, undoing{ID: newID, At: time.Now().UTC()})
+	e, err := s.undos.Insert(ctx, id, undoing{ID: newID, At: time.Now().UTC()})
 	if err != nil && !errors.Is(err, records.ErrExists) {
 		return api.Linked{}, err
 	}
@@ -60,7 +54,7 @@ func (s *Results) Undo(ctx context.Context, id, newID string) (api.Linked, error
 		if check.Refused(err) {
 			after := context.WithoutCancel(ctx)
 			// gone: another undo was refused, too
-			err = errors.Join(err, s.openFamily(after, b), records.IgnoreGone(table.Delete(after, id)))
+			err = errors.Join(err, s.openFamily(after, b), records.IgnoreGone(s.undos.Delete(after, id)))
 		}
 		return api.Linked{}, err
 	}

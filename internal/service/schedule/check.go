@@ -33,11 +33,11 @@ func (s *Spec) checkRest(in *weir.InputError) {
 		s.Overlap = Skip
 	}
 	if s.Overlap != Skip && s.Overlap != Queue && s.Overlap != Allow {
-		in.Add(codeRange, "overlap", fmt.Sprintf("%q is not an overlap policy", shorten(string(s.Overlap))), "write skip, queue or allow")
+		in.Add("bad_value", "overlap", fmt.Sprintf("%q is not an overlap policy", shorten(string(s.Overlap))), "write skip, queue or allow")
 	}
 	s.CatchUp = s.CatchUp.withDefaults()
 	if w := s.CatchUp.Window; w < MinWindow || w > MaxWindow {
-		in.Add(codeRange, "catch_up.window", fmt.Sprintf("%v is not between %v and %v", w, MinWindow, MaxWindow), "")
+		in.Add(codeRange, "catch_up.window", fmt.Sprintf("%v is not between %v and %v", w, MinWindow, MaxWindow), "leave it out for the default")
 	}
 }
 
@@ -45,23 +45,23 @@ func (s *Spec) checkRest(in *weir.InputError) {
 func (s *Spec) checkText(in *weir.InputError) {
 	switch {
 	case s.Name == "":
-		in.Add(codeRange, "name", "is missing", "name the schedule")
+		in.Add("missing_field", "name", "is missing", "name the schedule")
 	case len(s.Name) > MaxName:
 		in.Add(codeRange, "name", fmt.Sprintf("has %d bytes of at most %d", len(s.Name), MaxName), "shorten it")
 	case strings.ContainsFunc(s.Name, unicode.IsControl), strings.ToValidUTF8(s.Name, "") != s.Name:
 		in.Add("bad_text", "name", "has control characters or is not UTF-8", "remove them")
 	}
 	if s.Tenant == "" {
-		in.Add(codeRange, "tenant", "is missing", "name the tenant that owns the bulk actions")
+		in.Add("missing_field", "tenant", "is missing", "name the tenant that owns the bulk actions")
 	}
 	switch {
 	case len(s.Template) == 0:
-		in.Add(codeRange, "template", "is missing", "say which bulk action to create")
+		in.Add("missing_field", "template", "is missing", "say which bulk action to create")
 	case len(s.Template) > MaxTemplate:
 		in.Add(codeRange, "template", fmt.Sprintf("has %d bytes of at most %d", len(s.Template), MaxTemplate),
 			"have it read its items from a source")
 	case !json.Valid(s.Template):
-		in.Add("bad_json", "template", "is not JSON", "")
+		in.Add("bad_json", "template", "is not JSON", "write a JSON object")
 	}
 }
 

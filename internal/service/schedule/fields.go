@@ -92,7 +92,7 @@ func (f cronField) checkValue(text string) error {
 		return badCron(fmt.Sprintf("%s %q is not a number", f.name, shorten(text)),
 			fmt.Sprintf("write %d to %d, * or */2", f.low, f.high))
 	case n < f.low || n > f.high:
-		return badCron(fmt.Sprintf("%s %d is not between %d and %d", f.name, n, f.low, f.high), "")
+		return badCron(fmt.Sprintf("%s %d is not between %d and %d", f.name, n, f.low, f.high), "write a value within these bounds")
 	}
 	return nil
 }

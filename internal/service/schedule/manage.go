@@ -189,7 +189,7 @@ func (s *Schedule) backfill(from, to, now time.Time) ([]time.Time, error) {
 			Problem: fmt.Sprintf("more than %d slots to fire, the maximum is %d", most, MaxBackfill), Fix: "choose a shorter range",
 		}
 	case len(slots) == 0:
-		return nil, badTime("from", "no slot between from and to", "")
+		return nil, badTime("from", "no time of the schedule is between from and to", "choose a longer range")
 	}
 	return slices.DeleteFunc(slots, func(at time.Time) bool { return slices.ContainsFunc(s.Backfill, at.Equal) }), nil
 }

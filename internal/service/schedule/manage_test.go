@@ -141,19 +141,19 @@ func TestSpecIsCheckedWhole(t *testing.T) {
 		field string
 		want  string
 	}{
-		{"no name", func(s *Spec) { s.Name = "" }, "out_of_range", "name", "is missing; name the schedule"},
+		{"no name", func(s *Spec) { s.Name = "" }, "missing_field", "name", "is missing; name the schedule"},
 		{"long name", func(s *Spec) { s.Name = strings.Repeat("x", 129) }, "out_of_range", "name", "has 129 bytes of at most 128; shorten it"},
 		{"control characters", func(s *Spec) { s.Name = "a\x00" }, "bad_text", "name", "has control characters or is not UTF-8; remove them"},
-		{"no tenant", func(s *Spec) { s.Tenant = "" }, "out_of_range", "tenant", "is missing; name the tenant that owns the bulk actions"},
-		{"no template", func(s *Spec) { s.Template = nil }, "out_of_range", "template", "is missing; say which bulk action to create"},
-		{"broken template", func(s *Spec) { s.Template = json.RawMessage("{") }, "bad_json", "template", "is not JSON"},
+		{"no tenant", func(s *Spec) { s.Tenant = "" }, "missing_field", "tenant", "is missing; name the tenant that owns the bulk actions"},
+		{"no template", func(s *Spec) { s.Template = nil }, "missing_field", "template", "is missing; say which bulk action to create"},
+		{"broken template", func(s *Spec) { s.Template = json.RawMessage("{") }, "bad_json", "template", "is not JSON; write a JSON object"},
 		{"huge template", func(s *Spec) { s.Template = make([]byte, MaxTemplate+1) }, "out_of_range", "template", "has 262145 bytes of at most 262144; have it read its items from a source"},
-		{"unknown policy", func(s *Spec) { s.Overlap = "replace" }, "out_of_range", "overlap", `"replace" is not an overlap policy; write skip, queue or allow`},
-		{"window", func(s *Spec) { s.CatchUp.Window = time.Second }, "out_of_range", "catch_up.window", "1s is not between 1m0s and 720h0m0s"},
+		{"unknown policy", func(s *Spec) { s.Overlap = "replace" }, "bad_value", "overlap", `"replace" is not an overlap policy; write skip, queue or allow`},
+		{"window", func(s *Spec) { s.CatchUp.Window = time.Second }, "out_of_range", "catch_up.window", "1s is not between 1m0s and 720h0m0s; leave it out for the default"},
 		{"no times", func(s *Spec) { s.Cron = "" }, "bad_time", "cron", "is missing, and so is at; write one of them"},
 		{"both", func(s *Spec) { s.At = now }, "bad_time", "at", "cannot be combined with cron; write one of them"},
 		{"once in the past", func(s *Spec) { s.Cron, s.At = "", now.Add(-time.Hour) }, "bad_time", "at", "2026-01-10T10:30:00Z is in the past; it is now 2026-01-10T11:30:00Z; write a future time"},
-		{"bad rule", func(s *Spec) { s.Cron = "61 * * * *" }, "bad_time", "cron", "minute 61 is not between 0 and 59"},
+		{"bad rule", func(s *Spec) { s.Cron = "61 * * * *" }, "bad_time", "cron", "minute 61 is not between 0 and 59; write a value within these bounds"},
 		{"end before the start", func(s *Spec) { s.End = now.Add(time.Hour) }, "out_of_range", "end", "2026-01-10T12:30:00Z is before the first time, 2026-01-11T09:00:00Z; write a later end, or leave it out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestRefusedChangesLeaveEverythingAsItWas(t *testing.T) {
 		_, err = k.Backfill(t.Context(), s.ID, now, now.Add(-time.Hour))
 		wantField(t, err, "bad_time", "from", "2026-01-10T11:30:00Z is after to; swap them")
 		_, err = k.Backfill(t.Context(), s.ID, now.Add(-time.Minute), now)
-		wantField(t, err, "bad_time", "from", "no slot between from and to")
+		wantField(t, err, "bad_time", "from", "no time of the schedule is between from and to; choose a longer range")
 		_, err = k.Backfill(t.Context(), s.ID, now.AddDate(-1, 0, 0), now)
 		wantField(t, err, "out_of_range", "from", "more than 1000 slots to fire, the maximum is 1000; choose a shorter range")
 		if got := get(t, k, s.ID); got.Version() != s.Version() || got.Cron != s.Cron || len(got.Backfill) > 0 {

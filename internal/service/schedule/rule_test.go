@@ -82,11 +82,11 @@ func TestLeapDayIsFoundAcrossACentury(t *testing.T) {
 
 func TestRuleIsRefusedWithAReason(t *testing.T) {
 	for _, tt := range []struct{ name, expr, zone, code, field, want string }{
-		{"minute 61", "61 * * * *", "UTC", "bad_time", "cron", "minute 61 is not between 0 and 59"},
-		{"hour 24", "0 24 * * *", "UTC", "bad_time", "cron", "hour 24 is not between 0 and 23"},
-		{"day 0", "0 0 0 * *", "UTC", "bad_time", "cron", "day of month 0 is not between 1 and 31"},
-		{"end of a range", "0 0 1-32 * *", "UTC", "bad_time", "cron", "day of month 32 is not between 1 and 31"},
-		{"month 13", "0 0 1 13 *", "UTC", "bad_time", "cron", "month 13 is not between 1 and 12"},
+		{"minute 61", "61 * * * *", "UTC", "bad_time", "cron", "minute 61 is not between 0 and 59; write a value within these bounds"},
+		{"hour 24", "0 24 * * *", "UTC", "bad_time", "cron", "hour 24 is not between 0 and 23; write a value within these bounds"},
+		{"day 0", "0 0 0 * *", "UTC", "bad_time", "cron", "day of month 0 is not between 1 and 31; write a value within these bounds"},
+		{"end of a range", "0 0 1-32 * *", "UTC", "bad_time", "cron", "day of month 32 is not between 1 and 31; write a value within these bounds"},
+		{"month 13", "0 0 1 13 *", "UTC", "bad_time", "cron", "month 13 is not between 1 and 12; write a value within these bounds"},
 		{"an unknown day", "0 0 * * funday", "UTC", "bad_time", "cron", `day of week "funday" is neither a number nor a name; known names: sun mon tue wed thu fri sat`},
 		{"words", "every day at noon please", "UTC", "bad_time", "cron", `minute "every" is not a number; write 0 to 59, * or */2`},
 		{"step 0", "*/0 * * * *", "UTC", "bad_time", "cron", `minute step "0" is not a positive number; write a step such as */15`},

@@ -39,7 +39,7 @@ var (
 	lasts  = regexp.MustCompile(`(?m)^( +for: )(\d+[mhd])$`)
 )
 
-// shortened are the rules with divided durations, and their names.
+// shortened returns the rules with divided durations, and their names.
 func shortened(t *testing.T) (text string, names []string) {
 	t.Helper()
 	text = docstest.Read(t, "docs/alerts.yaml")
@@ -174,7 +174,7 @@ func (m *monitor) get(path string, out any) {
 	}
 }
 
-// firing are the alerts that fire now.
+// firing returns the alerts that fire now.
 func (m *monitor) firing() (names []string) {
 	var out struct {
 		Data struct {
@@ -194,7 +194,7 @@ func (m *monitor) firing() (names []string) {
 	return slices.Compact(names)
 }
 
-// number is the value of an expression; 0: it has none.
+// number returns the value of an expression; 0: it has none.
 func (m *monitor) number(expr string) (n float64) {
 	var out struct {
 		Data struct{ Result []struct{ Value [2]any } }

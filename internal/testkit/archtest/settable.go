@@ -62,7 +62,8 @@ func (s *settable) look(p *Package, path string, e exports) {
 		}
 	}
 	for id, of := range info.Instances {
-		if p.Name() == "server" && id.Name == "collection" { // its type is the body of a change
+		// Their type is the body of a request.
+		if p.Name() == "server" && slices.Contains([]string{"collection", "request", "about", "aboutNamed", "withBody", "putNamed"}, id.Name) {
 			s.inside(of.TypeArgs.At(0), "json")
 		}
 	}

@@ -18,7 +18,7 @@ func readElsewhere() map[string]string {
 			"api.SegmentSource.Body", "api.SegmentSource.Connection", "api.SegmentSource.CursorParam", "api.SegmentSource.LimitParam", "api.SegmentSource.Method", "api.SegmentSource.URL",
 		},
 		"read by Step.Name":                           {"stored.Step.ID"},
-		"only shown: limits have a body of their own": {"api.ResourceStatus.EffectiveAt", "api.ResourceStatus.File"},
+		"only shown: limits have a body of their own": {"api.ResourceStatus.EffectiveAt"},
 		"a source is written as JSON and read as a feed.Spec": {
 			"stored.Source.PageSize", "stored.Source.Timeout", "stored.KafkaSource.IDFromKey", "stored.KafkaSource.Since", "stored.KafkaSource.Topic",
 			"stored.ObjectSource.Bucket", "stored.ObjectSource.Format", "stored.ObjectSource.Key", "stored.PostgresSource.Key", "stored.PostgresSource.Query",

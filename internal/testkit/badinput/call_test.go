@@ -21,7 +21,7 @@ type reply struct {
 	problem api.Problem
 }
 
-// said is all that a problem tells people.
+// said returns all that a problem tells people.
 func (r *reply) said() string {
 	parts := []string{r.problem.Detail, r.problem.Fix}
 	for _, f := range r.problem.Errors {

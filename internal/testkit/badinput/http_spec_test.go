@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lastSunday is the last Sunday of a month of next year: when clocks change in Europe.
+// lastSunday returns the last Sunday of a month of next year: when clocks change in Europe.
 func lastSunday(m time.Month) string {
 	d := time.Date(time.Now().Year()+1, m+1, 0, 0, 0, 0, 0, time.UTC)
 	return d.AddDate(0, 0, -int(d.Weekday())).Format(time.DateOnly)
@@ -44,7 +44,7 @@ func specRows() []row {
 		{54, "a tenant of others", create(`{` + steps + `,"tenant":"other"}`), 422, "bad_value", "tenant: the key is not for this tenant"},
 		{55, "a tenant with control characters", as("admin", "POST", "/v1/bulk-actions", `{`+steps+`,"tenant":"a\u0007b"}`), 422, "bad_text", "tenant: has a control character|byte 1"},
 		{55, "a tenant of 200 bytes", as("admin", "POST", "/v1/bulk-actions", `{`+steps+`,"tenant":"`+strings.Repeat("x", 200)+`"}`), 422, "out_of_range", "tenant|128"},
-		{56, "the tier urgent", create(`{` + steps + `,"tier":"urgent"}`), 422, "out_of_range", "tier|critical|high|default|low"},
+		{56, "the tier urgent", create(`{` + steps + `,"tier":"urgent"}`), 422, "bad_value", "tier|critical|high|default|low"},
 		{57, "the weight 0", as("admin", "PUT", "/v1/tenants/acme", `{"weight":0}`), 422, "out_of_range", "weight|0.001"},
 		{57, "a negative weight", as("admin", "PUT", "/v1/tenants/acme", `{"weight":-1}`), 422, "out_of_range", "weight|0.001"},
 		{57, "a weight that is not a number", as("admin", "PUT", "/v1/tenants/acme", `{"weight":NaN}`), 400, "bad_json", "inside weight"},

@@ -53,7 +53,7 @@ func libraryRows() []libraryRow {
 		{48, "a chain that is not registered", func(s *spec) { s.Chain = raw("unknown") }, fine, "unknown_action registered"},
 		{55, "a tenant with control characters", func(s *spec) { s.Tenant = "a\a" }, fine, "bad_text tenant"},
 		{55, "a tenant of 200 bytes", func(s *spec) { s.Tenant = strings.Repeat("x", 200) }, fine, "bad_text 128"},
-		{56, "a tier that is none", func(s *spec) { s.Tier = 77 }, fine, "out_of_range TierCritical"},
+		{56, "a tier that is none", func(s *spec) { s.Tier = 77 }, fine, "bad_value TierCritical"},
 		{58, "a start in the past", func(s *spec) { s.StartAt = time.Now().Add(-time.Hour) }, fine, "bad_time"},
 		{60, "a start in 2190", func(s *spec) { s.StartAt = time.Date(2190, 1, 1, 0, 0, 0, 0, time.UTC) }, fine, "bad_time"},
 		{68, "a failure rate of 1.2", func(s *spec) { s.StopOn.FailureRate = 1.2 }, fine, "out_of_range stop_on"},
@@ -103,7 +103,7 @@ func TestTheLibraryReturnsTypedErrors(t *testing.T) {
 	}
 }
 
-// codeOf is the code of a typed error.
+// codeOf returns the code of a typed error.
 func codeOf(err error) string {
 	var many *weir.InputError
 	var one *weir.FieldError

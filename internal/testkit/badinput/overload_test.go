@@ -147,7 +147,7 @@ func overQuota(t *testing.T) {
 		t.Fatalf("set the quota: %s", r.raw)
 	}
 	before := w.dump()
-	const body = `{` + steps + `,"items":[{"id":"a"},{"id":"b"},{"id":"c"}]}`
+	const body = `{` + steps + `,"items":[{"id":"a"},{"id":"b"}]}`
 	late := time.After(10 * time.Second) // every node follows within a second
 	for {
 		r := w.call("acme", "POST", "/v1/bulk-actions", body)
@@ -164,6 +164,11 @@ func overQuota(t *testing.T) {
 	}
 	if after := w.dump(); after != before {
 		t.Errorf("something was left behind:\n%s", difference(before, after))
+	}
+	r := w.call("acme", "POST", "/v1/bulk-actions", `{`+steps+`,"items":[{"id":"a"},{"id":"b"},{"id":"c"}]}`)
+	if said := `items: 3 items are more than tenant "acme" may have pending at once, which is 2`; r.status != 422 ||
+		r.problem.Code != "too_many_items" || r.problem.Detail != said || !strings.Contains(r.problem.Fix, "split them") {
+		t.Errorf("more than could ever be pending: %s", r.raw)
 	}
 	if r := w.call("other", "POST", "/v1/bulk-actions", body); r.status != 201 {
 		t.Errorf("another tenant gets %d: %s", r.status, r.raw)

@@ -52,7 +52,7 @@ func (c *command) read(lines []string, i int) int {
 	return i
 }
 
-// rewrite is the page with what was really printed.
+// rewrite returns the page with what was really printed.
 func rewrite(page string, all []*command, printed map[*command]string) string {
 	lines, out, at := strings.Split(page, "\n"), []string(nil), 0
 	for _, c := range all {

@@ -134,7 +134,7 @@ var differs = []struct {
 	{regexp.MustCompile(` {2,}`), "  "}, // columns are as wide as the name of a directory
 }
 
-// same is a text without what differs from run to run.
+// same returns a text without what differs from run to run.
 func same(text string) string {
 	for _, d := range differs {
 		text = d.what.ReplaceAllString(text, d.with)

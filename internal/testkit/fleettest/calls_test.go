@@ -15,13 +15,13 @@ const (
 	three = "ba_01m7fcq7t2000g000000000000"
 )
 
-// at is a call at a number of milliseconds.
+// at returns a call at a number of milliseconds.
 func at(ms int64, life int, bulk string) recorder.Entry {
 	ns := ms * int64(time.Millisecond)
 	return recorder.Entry{Life: life, Bulk: bulk, Step: recorder.Award, Attempt: 1, Planned: ns, Sent: ns, Received: ns}
 }
 
-// later is a call of the second step.
+// later returns a call of the second step.
 func later(e recorder.Entry) recorder.Entry {
 	e.Step = recorder.Message
 	return e

@@ -138,7 +138,7 @@ func (w *lowered) lower() lowering {
 	return l
 }
 
-// fault is a fault of the leader: how it begins, and ends.
+// fault returns a fault of the leader: how it begins, and ends.
 func (w *lowered) fault() (name string, begin, end func()) {
 	n := w.fleet.Leader()
 	if n == nil { // the last one is dead, and its lease is not over

@@ -110,7 +110,7 @@ const (
 	message = "message"
 )
 
-// actions are those that the configuration of the server has.
+// actions returns those that the configuration of the server has.
 func actions(world string) (list []api.Action) {
 	for _, name := range []string{award, message} {
 		list = append(list, api.Action{
@@ -121,7 +121,7 @@ func actions(world string) (list []api.Action) {
 	return list
 }
 
-// steps is the chain of every bulk action: the second step is told what the first one answered.
+// steps returns the chain of every bulk action: the second step is told what the first one answered.
 func steps() []api.Step {
 	return []api.Step{
 		{Action: award, Input: map[string]string{"user": "id"}},
@@ -129,7 +129,7 @@ func steps() []api.Step {
 	}
 }
 
-// text is the JSON of a value that has one.
+// text returns the JSON of a value that has one.
 func text(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -32,7 +32,7 @@ type reply struct {
 	body   []byte
 }
 
-// problem is the code of an error answer.
+// problem returns the code of an error answer.
 func (r reply) problem() string {
 	var p api.Problem
 	_ = json.Unmarshal(r.body, &p) // other answers have none

@@ -63,12 +63,12 @@ func (w *world) tell(ctx context.Context, no int) (*story, error) {
 	return t.story, nil
 }
 
-// key is an idempotency key of this story.
+// key returns an idempotency key of this story.
 func (t *teller) key(what string) string { return fmt.Sprintf("story-%d-%s", t.no, what) }
 
 func (t *teller) chance(percent int) bool { return t.random.IntN(100) < percent }
 
-// spec is a bulk action to be made.
+// spec returns a bulk action to be made.
 func (t *teller) spec() api.NewBulkAction {
 	return api.NewBulkAction{
 		Name: t.key(t.kind), Tenant: "tenant-" + strconv.Itoa(t.no%3), Steps: steps(),
@@ -246,7 +246,7 @@ func (t *teller) imported(ctx context.Context) error {
 	return t.create(ctx, n)
 }
 
-// segment is a source of some users.
+// segment returns a source of some users.
 func (t *teller) segment() *api.Source {
 	users := 100 + t.random.IntN(900)
 	for i := range users {

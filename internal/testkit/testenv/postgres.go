@@ -59,7 +59,7 @@ func (s *PostgresServer) initialise(data string) {
 	}
 }
 
-// postgresDir is a directory that the server's user can reach, unlike the test's own.
+// postgresDir returns a directory that the server's user can reach, unlike the test's own.
 func postgresDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "weir-postgres-") //nolint:usetesting // the test's directory is closed to other users

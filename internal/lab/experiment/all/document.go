@@ -17,30 +17,18 @@ const (
 
 const header = "| | Target | Measured | Seen | Wanted | Verdict |\n|---|---|---|---|---|---|\n"
 
-// row is a line in the table. A figure that depends on the machine has its date.
+// row returns a line in the table. A figure that depends on the machine has its date.
 func row(e experiment.Experiment, l experiment.Line, now time.Time) string {
-	sign, verdict := "≤", "reached"
-	if l.AtLeast {
-		sign = "≥"
-	}
-	if !l.OK() {
-		verdict = "**missed**"
-		if l.Missed != "" {
-			verdict += ": " + l.Missed
-		}
-	}
-	seen := figure(l.Got, l.Unit)
+	seen, want, verdict := l.Cells("≤", "≥", "reached", "**missed**")
 	if e.Real || l.Timed {
 		seen += now.Format(" (2006-01-02)")
 	}
-	cells := []string{e.ID, fmt.Sprint("#", l.Target), l.What, seen, sign + " " + figure(l.Want, l.Unit), verdict}
+	cells := []string{e.ID, fmt.Sprint("#", l.Target), l.What, seen, want, verdict}
 	for i := range cells {
 		cells[i] = strings.ReplaceAll(cells[i], "|", "/")
 	}
 	return "| " + strings.Join(cells, " | ") + " |"
 }
-
-func figure(v float64, unit string) string { return experiment.Number(v) + unit }
 
 // rewrite puts rows in the place of those that the same experiments have in the
 // document; the others stay. Everything outside the two marks is left as it is.
