@@ -13,7 +13,7 @@ import (
 
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/dashboard/format"
-	"github.com/weirhq/weir/internal/edge/inprocess"
+	"github.com/weirhq/weir/internal/edge/direct"
 )
 
 // Options configures [New]. API has to be set.
@@ -159,7 +159,7 @@ func (d *Dashboard) visitWith(r *http.Request, key string) (v *visit, err error)
 	// The API sees the host and the address of the browser: it knows its own names, and slows down who guesses keys.
 	v.api, err = client.New(client.Options{
 		Server: "http://" + r.Host, Key: key, UserAgent: "weir-dashboard", Tries: 1,
-		HTTP: &http.Client{Transport: inprocess.Transport{Handler: d.opts.API, From: r.RemoteAddr}},
+		HTTP: &http.Client{Transport: direct.Transport{Handler: d.opts.API, From: r.RemoteAddr}},
 	})
 	return v, err
 }

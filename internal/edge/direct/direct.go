@@ -1,5 +1,5 @@
-// Package inprocess calls an HTTP handler of the same process through the client that programs use, without a socket.
-package inprocess
+// Package direct calls an HTTP handler of the same process through the client that programs use, without a socket.
+package direct
 
 import (
 	"cmp"
