@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/dashboard"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/server"
@@ -204,8 +205,15 @@ func (n *Node) Server() *server.Server { return n.server }
 // Keys returns the API keys.
 func (n *Node) Keys() *access.Keys { return n.keys }
 
-// Handler returns the handler of all requests.
-func (n *Node) Handler() http.Handler { return n.server.Handler() }
+// Handler returns the handler of all requests: the API, and the pages.
+func (n *Node) Handler() http.Handler {
+	api := n.server.Handler()
+	pages := dashboard.New(dashboard.Options{API: api, Sealer: n.opts.Vault, Version: n.opts.Version, Logger: n.log})
+	mux := http.NewServeMux()
+	mux.Handle("/", api)
+	mux.Handle(dashboard.Root+"/", pages)
+	return mux
+}
 
 // HasKeys reports whether any API key exists.
 func (n *Node) HasKeys(ctx context.Context) (bool, error) {

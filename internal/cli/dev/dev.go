@@ -23,6 +23,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/local"
 	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/cli/watch"
+	"github.com/weirhq/weir/internal/edge/direct"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/server"
@@ -148,7 +149,7 @@ func openDev(ctx context.Context, listen string) (*dev, error) {
 		web: server.HTTP(context.WithoutCancel(ctx), n.Handler(), log),
 	}
 	if d.client, err = client.New(client.Options{Server: d.url,
-		HTTP: &http.Client{Transport: local.Transport{Handler: n.Handler()}}}); err != nil {
+		HTTP: &http.Client{Transport: direct.Transport{Handler: n.Handler()}}}); err != nil {
 		return nil, err
 	}
 	d.Start(ctx)

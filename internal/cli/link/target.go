@@ -10,11 +10,12 @@ import (
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/local"
+	"github.com/weirhq/weir/internal/edge/direct"
 )
 
 // ToNode returns the way of commands to the node of this process.
 func ToNode(l *local.Node) (*Link, error) {
-	c, err := client.New(client.Options{Server: "http://localhost", HTTP: &http.Client{Transport: local.Transport{Handler: l}},
+	c, err := client.New(client.Options{Server: "http://localhost", HTTP: &http.Client{Transport: direct.Transport{Handler: l}},
 		UserAgent: "weir-cli/" + command.Version(), Tries: 1})
 	return &Link{Printer: &command.Printer{Env: l.Env}, Client: c, Flag: l.DataFlag(), Local: l}, err
 }

@@ -62,7 +62,12 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/cli/config",
 		May: join(base, middle, []string{"api", "internal/edge/egress", "internal/core/near", "internal/service/vault"})},
 	// A server without the listening: it brings the parts together.
-	{Dir: "internal/assembly", May: join(base, middle, Core, surface, []string{"api"})},
+	{Dir: "internal/assembly", May: join(base, middle, Core, surface, []string{"api", "internal/dashboard"})},
+	// The pages can do what any client can, and nothing else.
+	{Dir: "internal/dashboard", May: []string{"api", "client", "internal/dashboard/...", "internal/edge/direct"}},
+	{Dir: "internal/dashboard/chart", May: []string{"internal/dashboard/format"}, StdlibOnly: true},
+	{Dir: "internal/dashboard/format", StdlibOnly: true},
+	{Dir: "internal/edge/direct", StdlibOnly: true},
 	{Dir: "internal/testkit/alerttest", May: []string{"..."}},
 	{Dir: "internal/testkit/nodetest", May: []string{"..."}},
 	{Dir: "internal/testkit/serverkill", May: []string{"..."}},
@@ -123,7 +128,7 @@ func commandRows() []Row {
 		"internal/cli/doctor", "internal/cli/operate"}
 	var rows []Row
 	for i, dir := range commands {
-		r := Row{Dir: dir, May: join(base, commands[i+1:], middle, Core, surface, []string{"api", "client", "internal/assembly"})}
+		r := Row{Dir: dir, May: join(base, commands[i+1:], middle, Core, surface, []string{"api", "client", "internal/assembly", "internal/edge/direct"})}
 		switch {
 		case dir == "internal/cli/config" || dir == "internal/cli/demo":
 			continue

@@ -45,6 +45,8 @@ type Options struct {
 	Connections []api.Connection
 	// Vault seals secrets. Default: one with a new key.
 	Vault *vault.Vault
+	// Closed refuses requests without a key.
+	Closed bool
 	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
 	// Metrics receives the node's metrics. Default: discarded.
@@ -82,7 +84,7 @@ func Start(t testing.TB, o Options) *Node {
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	guard := egress.New(egress.Policy{Allow: egress.Loopback()})
 	n, e, err := assembly.Open(context.WithoutCancel(t.Context()),
-		assembly.Options{Store: s, Guard: guard, Vault: v, Open: true, Steps: o.Steps, Actions: o.Actions,
+		assembly.Options{Store: s, Guard: guard, Vault: v, Open: !o.Closed, Steps: o.Steps, Actions: o.Actions,
 			Connections: o.Connections, File: o.File, Server: o.Server, Metrics: o.Metrics, Logger: log},
 		engine.Options{Logger: log, Partitions: o.Partitions})
 	must(t, err)
@@ -133,6 +135,9 @@ func (n *Node) As(scopes []access.Scope, tenants ...string) *Node {
 	other.key = text.Reveal()
 	return &other
 }
+
+// Key returns the API key of the client.
+func (n *Node) Key() string { return n.key }
 
 // Request makes a request. The caller closes the answer's body.
 func (n *Node) Request(ctx context.Context, method, path, body string, header http.Header) *http.Response {

@@ -1,6 +1,8 @@
-package local
+// Package direct calls an HTTP handler of the same process through the client that programs use, without a socket.
+package direct
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +13,17 @@ import (
 )
 
 // Transport is a transport that calls a handler of this process: no socket is opened.
-type Transport struct{ Handler http.Handler }
+type Transport struct {
+	Handler http.Handler
+	// From is the address that requests seem to come from. Default: loopback.
+	From string
+}
 
 // RoundTrip implements http.RoundTripper. It returns when the handler has written the header; the body is streamed.
 func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	in := r.Clone(ctx)
-	in.RequestURI, in.RemoteAddr, in.Host = r.URL.RequestURI(), "127.0.0.1:0", r.URL.Host
+	in.RequestURI, in.RemoteAddr, in.Host = r.URL.RequestURI(), cmp.Or(t.From, "127.0.0.1:0"), r.URL.Host
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}

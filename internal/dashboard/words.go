@@ -1,0 +1,118 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"time"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/dashboard/format"
+)
+
+// functions are what templates can call.
+var functions = template.FuncMap{
+	"count": format.Count, "items": format.Items, "share": format.Share, "percent": format.Percent, "rate": format.Rate,
+	"sign": signOf, "dict": dict, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
+}
+
+// sign is how a state is shown: a sign, a word and a colour, always all three.
+type sign struct{ Icon, Word, Class string }
+
+var signs = map[api.State]sign{
+	api.Draft:      {"draft", "Draft", "cancelled"},
+	api.Importing:  {"running", "Reading its source", "running"},
+	api.Sealed:     {"draft", "Not started", "cancelled"},
+	api.Scheduled:  {"scheduled", "Scheduled", "cancelled"},
+	api.Running:    {"running", "Running", "running"},
+	api.Awaiting:   {"approve", "Awaiting approval", "waiting"},
+	api.Paused:     {"paused", "Paused", "paused"},
+	api.Stopped:    {"stopped", "Stopped by a rule", "failed"},
+	api.Cancelling: {"cancelled", "Being cancelled", "cancelled"},
+	api.Cancelled:  {"cancelled", "Cancelled", "cancelled"},
+	api.Completed:  {"done", "Completed", "done"},
+	api.Failed:     {"failed", "Failed", "failed"},
+}
+
+func signOf(s api.State) sign {
+	if x, ok := signs[s]; ok {
+		return x
+	}
+	return sign{"draft", string(s), "cancelled"}
+}
+
+// waitingOn says in words why a bulk action does not move faster.
+func waitingOn(c api.Cause) string {
+	of := func(what string) string {
+		if c.Resource == "" {
+			return what
+		}
+		return what + " of " + c.Resource
+	}
+	switch c.Reason {
+	case "rate":
+		return of("Rate")
+	case "concurrency":
+		return of("Calls at once")
+	case "no_workers":
+		return "A free worker"
+	case "fair_share":
+		return of("Its turn: fair share")
+	case "first_call":
+		return of("First call") + " has to succeed"
+	case "circuit_open":
+		return of("Circuit") + ", which is open"
+	case "refused":
+		return "The service: it refuses calls"
+	case "failing":
+		return "The service: calls fail"
+	case "retry":
+		return "The next attempt of its items"
+	case "unknown_action":
+		return "A node that has its actions"
+	case "source":
+		return "Its source, which cannot be read now"
+	case "approval":
+		return "Your approval of the rest"
+	case "paused_tenant":
+		return "An operator: the tenant is paused"
+	case "paused":
+		return "You: it is paused"
+	case "late":
+		return "More capacity: it will miss its deadline"
+	case "draft", "importing":
+		return "Its items"
+	case "sealed":
+		return "Your start"
+	case "scheduled":
+		return "Its start time"
+	case "stopped":
+		return "You: resume it, or cancel it"
+	case "cancelling":
+		return "Calls that are still running"
+	}
+	return c.Reason
+}
+
+// finished counts the items that have ended.
+func finished(c api.Counts) int64 { return c.Done + c.Failed + c.Cancelled }
+
+// addsUp says whether every item is counted once.
+func addsUp(c api.Counts) string {
+	sum := finished(c) + c.InFlight + c.Waiting + c.Ready
+	switch {
+	case sum == c.Total:
+		return ""
+	case sum < c.Total:
+		return fmt.Sprintf("Does not add up: %s missing", format.Items(c.Total-sum))
+	}
+	return fmt.Sprintf("Does not add up: %s too many", format.Items(sum-c.Total))
+}
+
+// dict makes the map that a part of a page takes as its data, from names and values in turn.
+func dict(of ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i+1 < len(of); i += 2 {
+		m[of[i].(string)] = of[i+1]
+	}
+	return m
+}
