@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -125,6 +126,7 @@ type Node struct {
 	schedules *schedule.Keeper
 	webhooks  *callback.Notifier
 	server    *server.Server
+	handler   http.Handler
 	counts    *counts
 	survey    *survey
 }
@@ -149,6 +151,7 @@ func (p *Prepared) New(e *engine.Engine) (*Node, error) {
 	n.survey = newSurvey(n.service, &n.opts)
 	n.counts.ready(o.Metrics, n.service.Fleet.StoreProblem)
 	n.server = server.New(n.serverOptions())
+	n.handler = n.withPages()
 	return n, nil
 }
 
@@ -206,13 +209,19 @@ func (n *Node) Server() *server.Server { return n.server }
 func (n *Node) Keys() *access.Keys { return n.keys }
 
 // Handler returns the handler of all requests: the API, and the pages.
-func (n *Node) Handler() http.Handler {
+func (n *Node) Handler() http.Handler { return n.handler }
+
+// withPages returns a handler of the API and of the pages, which are a client of it.
+func (n *Node) withPages() http.Handler {
 	api := n.server.Handler()
 	pages := dashboard.New(dashboard.Options{API: api, Sealer: n.opts.Vault, Version: n.opts.Version, Logger: n.log})
-	mux := http.NewServeMux()
-	mux.Handle("/", api)
-	mux.Handle(dashboard.Root+"/", pages)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect paths of the API
+		if strings.HasPrefix(r.URL.Path, dashboard.Root+"/") {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
 }
 
 // HasKeys reports whether any API key exists.
