@@ -31,10 +31,9 @@ type bulkPage struct {
 // stepLine is one step in the table of steps.
 type stepLine struct {
 	api.StepProgress
-	Number   int
-	CameIn   int64
-	Bar      template.HTML
-	Attempts string
+	Number int
+	CameIn int64
+	Bar    template.HTML
 }
 
 func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {

@@ -16,11 +16,11 @@ import (
 	"github.com/weirhq/weir/internal/edge/direct"
 )
 
-// Options configures [New]. API has to be set.
+// Options configures [New]. API and Sealer have to be set.
 type Options struct {
 	// API answers the requests of the pages, in this process.
 	API http.Handler
-	// Sealer seals the cookies of people who sign in. Without one, nobody can.
+	// Sealer seals the cookies of people who sign in.
 	Sealer Sealer
 	// Prefix is the path under which browsers reach the server. Default: none.
 	Prefix string
@@ -220,6 +220,9 @@ func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status 
 // fail shows why a page cannot be shown.
 func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	status, p := http.StatusInternalServerError, problem{Text: err.Error()}
+	if errors.Is(err, errNotNow) {
+		status = http.StatusConflict
+	}
 	var refused *client.RefusedError
 	if errors.As(err, &refused) {
 		if refused.Problem.Status == http.StatusUnauthorized {

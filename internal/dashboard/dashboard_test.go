@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -157,6 +158,33 @@ func TestACancelIsAskedForOnAPageOfItsOwn(t *testing.T) {
 	n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got)
 	if got.State != api.Cancelling && got.State != api.Cancelled || got.Reason != "wrong amount" {
 		t.Errorf("it is %s, for the reason %q", got.State, got.Reason)
+	}
+}
+
+func TestTheNumberOfManyItemsHasToBeTyped(t *testing.T) {
+	open := make(chan struct{})
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(open)}})
+	t.Cleanup(func() { close(open) })
+	var rows strings.Builder
+	for i := range 30_000 { // thousands of them are in flight
+		fmt.Fprintf(&rows, "{\"id\":\"u%d\"}\n", i)
+	}
+	made := n.Make(oneStep, rows.String())
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/pause", "{}", 200, nil)
+	b := newBrowser(t, n)
+	cancel := "/ui/bulk-actions/" + made.ID + "/cancel"
+	for _, typed := range []string{"", "17", "many"} {
+		if status, _ := b.post(cancel, url.Values{"items": {typed}}); status != http.StatusUnprocessableEntity {
+			t.Errorf("with %q typed the status is %d", typed, status)
+		}
+	}
+	n.Until(made.ID, api.Paused)
+	if status, page := b.post(cancel, url.Values{"shown": {"30000"}, "items": {"30,000"}}); status != http.StatusOK {
+		t.Errorf("with the number that the page had shown the status is %d: %s", status, text(t, page))
+	}
+	var got api.BulkAction
+	if n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got); got.State != api.Cancelling && got.State != api.Cancelled {
+		t.Errorf("it is %s", got.State)
 	}
 }
 

@@ -98,7 +98,7 @@ func (s *stream) look(ctx context.Context, first bool) error {
 	}
 	c, err := s.page.fill(ctx, v)
 	if err != nil {
-		return s.send("failed", map[string]string{"text": err.Error()})
+		return errors.Join(err, s.send("failed", map[string]string{"text": err.Error()})) // the browser asks again later
 	}
 	f := d.frame(v, c)
 	var news []map[string]string

@@ -36,8 +36,19 @@ func (d *Dashboard) overview(ctx context.Context, v *visit) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	page := overviewPage{Lines: lines, Todo: todos(lines)}
-	if page.Stats, err = v.stats(ctx, lines, len(page.Todo)); err != nil {
+	var active []line
+	running := 0
+	for _, state := range []api.State{api.Running, api.Stopped, api.Awaiting} {
+		some, err := v.lines(ctx, client.Filter{State: state}, onPage)
+		if err != nil {
+			return content{}, err
+		}
+		if active = append(active, some...); state == api.Running {
+			running = len(some)
+		}
+	}
+	page := overviewPage{Lines: lines, Todo: todos(active)}
+	if page.Stats, err = v.stats(ctx, running, len(page.Todo)); err != nil {
 		return content{}, err
 	}
 	page.Todo = page.Todo[:min(len(page.Todo), mostTodo)]
@@ -68,12 +79,10 @@ func todos(lines []line) (all []todo) {
 	return all
 }
 
-func (v *visit) stats(ctx context.Context, lines []line, todos int) ([]stat, error) {
-	running := 0
-	for i := range lines {
-		if lines[i].State == api.Running {
-			running++
-		}
+func (v *visit) stats(ctx context.Context, running, todos int) ([]stat, error) {
+	unit := ""
+	if running == onPage {
+		unit = "or more"
 	}
 	scale, err := v.api.Scale(ctx)
 	if err != nil {
@@ -88,7 +97,7 @@ func (v *visit) stats(ctx context.Context, lines []line, todos int) ([]stat, err
 		failed += groups[i].Count
 	}
 	return []stat{
-		{"Running", format.Count(int64(running)), "", format.Plural(int64(todos), "more needs", "more need") + " a decision"},
+		{"Running", format.Count(int64(running)), unit, format.Plural(int64(todos), "bulk action needs", "bulk actions need") + " attention"},
 		{"Failed, not dealt with", format.Count(failed), "", fmt.Sprintf("in %s", format.Plural(int64(len(groups)), "group", "groups"))},
 		{"Workers", format.Count(int64(scale.Workers)), "", "on " + format.Plural(int64(scale.Nodes), "node", "nodes")},
 	}, nil

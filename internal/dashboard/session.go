@@ -34,10 +34,10 @@ type session struct {
 	Until time.Time `json:"until"`
 }
 
-// keyOf returns the API key of a request's session; empty: there is none that is valid.
+// keyOf returns the API key of a request's session, empty if the request has no valid session.
 func (d *Dashboard) keyOf(r *http.Request) string {
 	cookie, err := r.Cookie(sessionCookie)
-	if err != nil || d.opts.Sealer == nil {
+	if err != nil {
 		return ""
 	}
 	plain, err := d.opts.Sealer.Open(sealedIn, cookie.Value)

@@ -2,9 +2,11 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,14 +66,7 @@ func verbsOf(s api.State) (list []verb) {
 	return list
 }
 
-func (v *verb) possible(s api.State) bool {
-	for _, x := range v.states {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
+func (v *verb) possible(s api.State) bool { return slices.Contains(v.states, s) }
 
 func verbNamed(name string) *verb {
 	for i := range verbs {
@@ -81,6 +76,9 @@ func verbNamed(name string) *verb {
 	}
 	return nil
 }
+
+// errNotNow means that a verb does not fit the state of a bulk action.
+var errNotNow = errors.New("this cannot be done now")
 
 // confirmPage asks before something that cannot be taken back.
 type confirmPage struct {
@@ -100,14 +98,18 @@ func (d *Dashboard) confirm(ctx context.Context, v *visit) (content, error) {
 		return content{}, err
 	}
 	if verb == nil || !verb.Danger || !verb.possible(b.State) {
-		return content{}, fmt.Errorf("this cannot be done now: %s is %s", b.Name, strings.ToLower(signOf(b.State).Word))
+		return content{}, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(b.State).Word))
 	}
 	c := b.Counts
 	page := confirmPage{Verb: verb, Bulk: b, Items: c.Ready + c.Waiting, Typed: v.FormValue("items"), Reason: v.FormValue("reason"),
 		WillNot: fmt.Sprintf("%s ready and %s waiting to retry", format.Count(c.Ready), format.Count(c.Waiting)),
 		Will:    format.Items(c.InFlight) + " in flight", Stays: format.Items(c.Done) + ". Cancelling does not undo them."}
 	page.Type = page.Items > typeAbove
-	if n, err := strconv.ParseInt(strings.ReplaceAll(page.Typed, ",", ""), 10, 64); page.Typed != "" && (err != nil || n != page.Items) {
+	want := page.Items
+	if shown, err := strconv.ParseInt(v.FormValue("shown"), 10, 64); err == nil && shown > want {
+		want = shown // items have ended since the page was shown
+	}
+	if n, err := strconv.ParseInt(strings.ReplaceAll(page.Typed, ",", ""), 10, 64); page.Typed != "" && (err != nil || n != want) {
 		page.Fault = "The number of items is " + format.Count(page.Items) + "."
 	}
 	return content{Title: verb.Button + " " + b.Name + "?", Nav: "Bulk actions", Page: page}, nil
@@ -118,7 +120,7 @@ func (d *Dashboard) act(w http.ResponseWriter, r *http.Request) {
 	v, err := d.visit(r)
 	verb := verbNamed(r.PathValue("verb"))
 	if err == nil && verb == nil {
-		err = fmt.Errorf("there is nothing called %q that can be done", r.PathValue("verb"))
+		err = fmt.Errorf("%w: no verb is called %q", errNotNow, r.PathValue("verb"))
 	}
 	if err != nil {
 		d.fail(w, v, err)

@@ -241,7 +241,7 @@ var causes = map[string]string{
 // tooLate is said of a bulk action that waits on something, and for too long.
 const tooLate = "too late for its deadline"
 
-// causesText tells the worst cause, and that it makes the bulk action miss its deadline, if so. Empty: there is none.
+// causesText tells the worst cause, and whether the bulk action will miss its deadline; empty without a cause.
 func causesText(all []api.Cause) string {
 	if len(all) == 0 {
 		return ""

@@ -60,12 +60,12 @@ func (c Cause) WaitingOn() string { return causes[c].word }
 // Down reports whether the downstream cannot be called.
 func (c Cause) Down() bool { return causes[c].down }
 
-// CauseNamed returns the cause with a name, CauseNone if there is none.
+// CauseNamed returns the cause with a name, or CauseNone.
 func CauseNamed(name string) Cause {
 	return firstCause(func(c Cause) bool { return causes[c].name == name })
 }
 
-// CauseFor returns a cause that has the word, CauseNone if none has. Causes with the same word
+// CauseFor returns a cause that has the word, or CauseNone. Causes with the same word
 // are alike in [Cause.Down].
 func CauseFor(word string) Cause {
 	return firstCause(func(c Cause) bool { return word != "" && causes[c].word == word })

@@ -210,7 +210,7 @@ func (m *meter) count(at, cost int64) {
 	m.Add(at, cost)
 }
 
-// peakOf returns the fullest second of all meters in terms of their rates, 0 if there are none.
+// peakOf returns the fullest second of all meters in terms of their rates, or 0.
 func peakOf(meters map[*sched.Resource]*meter) (most float64) {
 	for _, m := range meters { // the most: order does not reach it
 		if m.rate > 0 {

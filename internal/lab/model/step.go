@@ -47,7 +47,7 @@ func (a again) Before(b again) bool {
 
 func (s *step) tasksOf(items int64) int { return int((items + int64(s.chunk) - 1) / int64(s.chunk)) }
 
-// head returns the size of the next task, 0 if there is none now.
+// head returns the size of the next task, or 0 if none can start now.
 func (s *step) head() int {
 	if s.pace.Waits {
 		return 0
