@@ -25,7 +25,6 @@ type bulkPage struct {
 	Steps    []stepLine
 	Errors   []api.ErrorGroup
 	Verbs    []verb
-	Did      *verb // what was just done
 }
 
 // stepLine is one step in the table of steps.
@@ -34,6 +33,14 @@ type stepLine struct {
 	Number int
 	CameIn int64
 	Bar    template.HTML
+}
+
+// bulkPages registers the pages of bulk actions.
+func (d *Dashboard) bulkPages() {
+	d.page("/bulk-actions", "bulk-actions", d.bulkActions)
+	d.page("/bulk-actions/{id}", "bulk-action", d.bulkAction)
+	d.page("/bulk-actions/{id}/{verb}", "confirm", d.confirmVerb)
+	d.form("/bulk-actions/{id}/{verb}", d.act)
 }
 
 func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
@@ -50,7 +57,7 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	page.Share = format.Share(page.Finished, p.Counts.Total)
 	page.end(v, &b, &p)
 	page.why(&p)
-	page.Verbs, page.Did = verbsOf(p.State), verbNamed(v.URL.Query().Get("did"))
+	page.Verbs = verbsOf(p.State)
 	for i, s := range p.Steps {
 		page.Steps = append(page.Steps, lineOf(i, s))
 	}
@@ -59,7 +66,7 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 			return content{}, err
 		}
 	}
-	return content{Title: b.Name + ", " + page.Share, Nav: "Bulk actions", Page: page}, nil
+	return content{Title: b.Name + ", " + page.Share, Nav: "Bulk actions", Page: page, Weir: []string{"weir get " + id, "weir watch " + id}}, nil
 }
 
 // end says when the bulk action ends, or ended.

@@ -1,19 +1,12 @@
 package dashboard
 
 import (
-	"bytes"
-	"context"
 	"embed"
-	"errors"
 	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
-
-	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/dashboard/format"
-	"github.com/weirhq/weir/internal/edge/direct"
 )
 
 // Options configures [New]. API and Sealer have to be set.
@@ -38,12 +31,13 @@ type Dashboard struct {
 	log   *slog.Logger
 	now   func() time.Time
 	sites *http.CrossOriginProtection // refuses forms of other sites
+	hub   hub
 }
 
 //go:embed templates assets
 var files embed.FS
 
-// maxForm is the most bytes of a form.
+// maxForm is the most bytes of a form. Files of items are sent to a route of their own.
 const maxForm = 1 << 20
 
 // Root is the path of the pages, below the prefix.
@@ -52,7 +46,7 @@ const Root = "/ui"
 // New makes the pages.
 func New(o Options) *Dashboard {
 	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now,
-		sites: http.NewCrossOriginProtection()}
+		sites: http.NewCrossOriginProtection(), hub: hub{looks: map[lookKey]*look{}}}
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -66,11 +60,16 @@ func New(o Options) *Dashboard {
 	d.mux.HandleFunc("POST "+Root+"/sign-in", d.signIn)
 	d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)
 	d.mux.HandleFunc("POST "+Root+"/theme", d.setTheme)
-	d.page("GET "+Root+"/{$}", "overview", d.overview)
-	d.page("GET "+Root+"/bulk-actions", "bulk-actions", d.bulkActions)
-	d.page("GET "+Root+"/bulk-actions/{id}", "bulk-action", d.bulkAction)
-	d.page("GET "+Root+"/bulk-actions/{id}/{verb}", "confirm", d.confirm)
-	d.mux.HandleFunc("POST "+Root+"/bulk-actions/{id}/{verb}", d.act)
+	d.page("/{$}", "overview", d.overview)
+	d.bulkPages()
+	d.newPages()
+	d.itemPages()
+	d.failedPages()
+	d.schedulePages()
+	d.resourcePages()
+	d.lanePages()
+	d.simulatorPages()
+	d.settingsPages()
 	return d
 }
 
@@ -84,7 +83,6 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This was sent from another site.", http.StatusForbidden)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	d.mux.ServeHTTP(w, r)
 }
 
@@ -111,130 +109,3 @@ func cached(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-// visit is one request for a page.
-type visit struct {
-	*http.Request
-	api   *client.Client
-	clock format.Clock
-}
-
-// filled is a page: its template, and what makes the content of it.
-type filled struct {
-	name string
-	fill func(context.Context, *visit) (content, error)
-}
-
-// page registers a page.
-func (d *Dashboard) page(pattern, name string, fill func(context.Context, *visit) (content, error)) {
-	d.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-		if r.Context().Value(liveKey{}) != nil {
-			d.push(w, r, filled{name, fill})
-			return
-		}
-		v, err := d.visit(r)
-		var c content
-		if err == nil {
-			c, err = fill(r.Context(), v)
-		}
-		if err != nil {
-			d.fail(w, v, err)
-			return
-		}
-		d.render(w, v, name, http.StatusOK, c)
-	})
-}
-
-// visit begins to answer a request, with the access of the person who is signed in.
-func (d *Dashboard) visit(r *http.Request) (*visit, error) { return d.visitWith(r, d.keyOf(r)) }
-
-func (d *Dashboard) visitWith(r *http.Request, key string) (v *visit, err error) {
-	zone := time.Local
-	if cookie, err := r.Cookie("weir_zone"); err == nil {
-		if z, err := time.LoadLocation(cookie.Value); err == nil {
-			zone = z
-		}
-	}
-	v = &visit{Request: r, clock: format.Clock{Zone: zone, Now: d.now()}}
-	// The API sees the host and the address of the browser: it knows its own names, and slows down who guesses keys.
-	v.api, err = client.New(client.Options{
-		Server: "http://" + r.Host, Key: key, UserAgent: "weir-dashboard", Tries: 1,
-		HTTP: &http.Client{Transport: direct.Transport{Handler: d.opts.API, From: r.RemoteAddr}},
-	})
-	return v, err
-}
-
-// content is what a page has of its own.
-type content struct {
-	Title string // of the browser's tab
-	Nav   string // the entry of the navigation that is current
-	Page  any
-}
-
-// frame is what the frame of all pages shows.
-type frame struct {
-	content
-	Root          string
-	Version, Node string
-	Clock         format.Clock
-	Theme         string
-	Here          string // the address of the page
-	SignedIn      bool
-	Entries       []entry
-}
-
-type entry struct {
-	Name, Path string
-	Current    bool
-}
-
-var navigation = []entry{{Name: "Overview", Path: "/"}, {Name: "Bulk actions", Path: "/bulk-actions"}}
-
-// frame puts the content of a page into the frame of all.
-func (d *Dashboard) frame(v *visit, c content) frame {
-	f := frame{content: c, Root: d.opts.Prefix + Root, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
-		Here: d.opts.Prefix + v.URL.RequestURI(), SignedIn: d.keyOf(v.Request) != ""}
-	for _, e := range navigation {
-		e.Current = e.Name == c.Nav
-		f.Entries = append(f.Entries, e)
-	}
-	if cookie, err := v.Cookie("weir_theme"); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
-		f.Theme = cookie.Value
-	}
-	return f
-}
-
-func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status int, c content) {
-	var out bytes.Buffer
-	if err := d.pages[name].ExecuteTemplate(&out, "frame", d.frame(v, c)); err != nil {
-		d.log.Error("a page could not be rendered", "page", name, "err", err)
-		http.Error(w, "This page could not be made. The log of the server says why.", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(out.Bytes()) // the browser is gone
-}
-
-// fail shows why a page cannot be shown.
-func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
-	status, p := http.StatusInternalServerError, problem{Text: err.Error()}
-	if errors.Is(err, errNotNow) {
-		status = http.StatusConflict
-	}
-	var refused *client.RefusedError
-	if errors.As(err, &refused) {
-		if refused.Problem.Status == http.StatusUnauthorized {
-			d.showSignIn(w, v, http.StatusUnauthorized, "")
-			return
-		}
-		status, p = refused.Problem.Status, problem{
-			Text: refused.Problem.Detail, Fix: refused.Problem.Fix, Code: refused.Problem.Code, Request: refused.Problem.RequestID,
-		}
-	}
-	d.render(w, v, "error", status, content{Title: "Not shown", Page: p})
-}
-
-// problem is what the page of an error shows.
-type problem struct{ Text, Fix, Code, Request string }

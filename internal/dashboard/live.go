@@ -1,12 +1,10 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,8 +12,6 @@ import (
 )
 
 const (
-	// lookEvery is the time between two looks at what a page shows.
-	lookEvery = 500 * time.Millisecond
 	// beatEvery is how often a stream without news says that it is alive.
 	beatEvery = 10 * time.Second
 	// liveFor ends a stream: a browser opens another one, with the access that it has then.
@@ -26,8 +22,7 @@ const (
 // The rest of the name is the id of the element that they render.
 const livePart = "live-"
 
-// live pushes the parts of a page that change, as server-sent events: one event for each part
-// with its id and its HTML.
+// live pushes the parts of a page that change, as server-sent events.
 func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 	of, err := url.Parse(r.URL.Query().Get("of"))
 	if err != nil {
@@ -35,7 +30,7 @@ func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to := strings.TrimPrefix(of.Path, d.opts.Prefix)
-	if to == Root+"/live" {
+	if to == Root+"/live" || !strings.HasPrefix(to, Root+"/") {
 		http.Error(w, "of is not the path of a page", http.StatusBadRequest)
 		return
 	}
@@ -54,75 +49,52 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies pass events on at once
-	s := stream{dashboard: d, page: p, request: r, out: w, sent: map[string]uint64{}}
-	if err := s.run(ctx); err != nil && ctx.Err() == nil {
+	l := d.hub.join(d, p, r)
+	defer d.hub.leave(l)
+	s := stream{out: w, sent: map[string]uint64{}}
+	if err := s.run(ctx, l); err != nil && ctx.Err() == nil {
 		d.log.Debug("a live page ended", "err", err)
 	}
 }
 
 // stream is one page that a browser has open.
 type stream struct {
-	dashboard *Dashboard
-	page      filled
-	request   *http.Request
-	out       http.ResponseWriter
-	sent      map[string]uint64 // hash of each part as the browser has it
-	quiet     time.Time         // of the last event
+	out  http.ResponseWriter
+	sent map[string]uint64 // hash of each part as the browser has it
 }
 
-var seed = maphash.MakeSeed()
-
-func (s *stream) run(ctx context.Context) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for first := true; ; first = false {
-		if err := s.look(ctx, first); err != nil {
-			return err
+// run sends the parts of a page whenever they have changed. It sends all of them first: the page
+// was rendered a moment ago, and may have changed since.
+func (s *stream) run(ctx context.Context, l *look) error {
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		seen, changed := l.newest()
+		if seen.err != nil {
+			return errors.Join(seen.err, s.send("failed", map[string]string{"text": seen.err.Error()})) // the browser asks again later
+		}
+		var news []part
+		for _, p := range seen.parts {
+			if s.sent[p.ID] != p.hash {
+				s.sent[p.ID] = p.hash
+				news = append(news, p)
+			}
+		}
+		if len(news) > 0 {
+			if err := s.send("parts", map[string]any{"title": seen.title, "parts": news}); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-changed:
+		case <-beat.C:
+			if err := s.send("beat", struct{}{}); err != nil {
+				return err
+			}
 		}
 	}
-}
-
-// look sends the parts that have changed. The first look only learns what the page had: it was
-// rendered a moment ago.
-func (s *stream) look(ctx context.Context, first bool) error {
-	d := s.dashboard
-	r := s.request.WithContext(ctx)
-	v, err := d.visit(r)
-	if err != nil {
-		return err
-	}
-	c, err := s.page.fill(ctx, v)
-	if err != nil {
-		return errors.Join(err, s.send("failed", map[string]string{"text": err.Error()})) // the browser asks again later
-	}
-	f := d.frame(v, c)
-	var news []map[string]string
-	for _, t := range d.pages[s.page.name].Templates() {
-		id, live := strings.CutPrefix(t.Name(), livePart)
-		if !live {
-			continue
-		}
-		var part bytes.Buffer
-		if err := t.Execute(&part, f); err != nil {
-			return fmt.Errorf("part %s: %w", id, err)
-		}
-		if sum := maphash.Bytes(seed, part.Bytes()); s.sent[id] != sum || first {
-			s.sent[id] = sum
-			news = append(news, map[string]string{"id": id, "html": part.String()})
-		}
-	}
-	if len(news) > 0 {
-		return s.send("parts", map[string]any{"title": f.Title, "parts": news})
-	}
-	if time.Since(s.quiet) > beatEvery {
-		return s.send("beat", struct{}{})
-	}
-	return nil
 }
 
 // send writes one event.
@@ -132,13 +104,12 @@ func (s *stream) send(event string, data any) error {
 		return err
 	}
 	control := http.NewResponseController(s.out)
-	// A browser that takes nothing must not hold the stream for ever.
+	// A browser that takes nothing must not hold the stream.
 	if err := control.SetWriteDeadline(time.Now().Add(beatEvery)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := fmt.Fprintf(s.out, "event: %s\ndata: %s\n\n", event, raw); err != nil {
 		return err
 	}
-	s.quiet = time.Now()
 	return control.Flush()
 }

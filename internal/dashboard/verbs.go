@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weirhq/weir/api"
@@ -15,19 +12,17 @@ import (
 	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
-// typeAbove is the number of items above which a dangerous verb asks for the number to be typed.
-const typeAbove = 10_000
-
 // verb is something that a person can do with a bulk action.
 type verb struct {
-	Name   string // in the address
+	Name   string // in the address, and the command of weir
 	Button string
 	Icon   string
+	Scope  string
 	Danger bool // asks on a page of its own
 	states []api.State
 	do     func(context.Context, *client.Client, string, string) error
-	// Told says what the verb has done.
-	Told string
+	// told says what the verb has done.
+	told string
 }
 
 // bulkVerb makes a verb of a method of the client.
@@ -40,20 +35,20 @@ func bulkVerb(f func(*client.Client, context.Context, string, string) (api.BulkA
 }
 
 var verbs = []verb{
-	{Name: "start", Button: "Start", Icon: "running", states: []api.State{api.Sealed}, Told: "It starts now.",
+	{Name: "start", Button: "Start", Icon: "running", Scope: "submit", states: []api.State{api.Sealed}, told: "It starts now.",
 		do: func(ctx context.Context, c *client.Client, id, reason string) error {
 			_, err := c.Start(ctx, id, api.Start{Reason: reason})
 			return err
 		}},
-	{Name: "approve", Button: "Approve the rest", Icon: "approve", states: []api.State{api.Awaiting},
-		do: bulkVerb((*client.Client).Approve), Told: "The rest is approved, and runs."},
-	{Name: "pause", Button: "Pause", Icon: "paused", states: []api.State{api.Running},
-		do: bulkVerb((*client.Client).Pause), Told: "It is paused. Calls that were running end; nothing is lost. Resume it at any time."},
-	{Name: "resume", Button: "Resume", Icon: "running", states: []api.State{api.Paused, api.Stopped},
-		do: bulkVerb((*client.Client).Resume), Told: "It runs again."},
-	{Name: "cancel", Button: "Cancel", Danger: true, do: bulkVerb((*client.Client).Cancel),
+	{Name: "approve", Button: "Approve the rest", Icon: "approve", Scope: "approve", states: []api.State{api.Awaiting},
+		do: bulkVerb((*client.Client).Approve), told: "The rest is approved, and runs."},
+	{Name: "pause", Button: "Pause", Icon: "paused", Scope: "control", states: []api.State{api.Running},
+		do: bulkVerb((*client.Client).Pause), told: "It is paused. Calls that were running end; nothing is lost. Resume it at any time."},
+	{Name: "resume", Button: "Resume", Icon: "running", Scope: "control", states: []api.State{api.Paused, api.Stopped},
+		do: bulkVerb((*client.Client).Resume), told: "It runs again."},
+	{Name: "cancel", Button: "Cancel", Scope: "control", Danger: true, do: bulkVerb((*client.Client).Cancel),
 		states: []api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled},
-		Told:   "It is being cancelled. Calls that were running end."},
+		told:   "It is being cancelled. Calls that were running end."},
 }
 
 // verbsOf returns what can be done in a state.
@@ -80,72 +75,61 @@ func verbNamed(name string) *verb {
 // errNotNow means that a verb does not fit the state of a bulk action.
 var errNotNow = errors.New("this cannot be done now")
 
-// confirmPage asks before something that cannot be taken back.
-type confirmPage struct {
-	Verb                 *verb
-	Bulk                 api.BulkAction
-	Items                int64 // that it is about
-	Type                 bool  // the number has to be typed
-	Typed, Reason, Fault string
-	WillNot, Will, Stays string
-}
-
-// confirm shows what a dangerous verb would do.
-func (d *Dashboard) confirm(ctx context.Context, v *visit) (content, error) {
-	verb := verbNamed(v.PathValue("verb"))
-	b, err := v.api.Get(ctx, v.PathValue("id"))
+// confirmVerb shows what a dangerous verb would do.
+func (d *Dashboard) confirmVerb(ctx context.Context, v *visit) (content, error) {
+	q, err := v.askVerb(ctx)
 	if err != nil {
 		return content{}, err
 	}
-	if verb == nil || !verb.Danger || !verb.possible(b.State) {
-		return content{}, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(b.State).Word))
-	}
-	c := b.Counts
-	page := confirmPage{Verb: verb, Bulk: b, Items: c.Ready + c.Waiting, Typed: v.FormValue("items"), Reason: v.FormValue("reason"),
-		WillNot: fmt.Sprintf("%s ready and %s waiting to retry", format.Count(c.Ready), format.Count(c.Waiting)),
-		Will:    format.Items(c.InFlight) + " in flight", Stays: format.Items(c.Done) + ". Cancelling does not undo them."}
-	page.Type = page.Items > typeAbove
-	want := page.Items
-	if shown, err := strconv.ParseInt(v.FormValue("shown"), 10, 64); err == nil && shown > want {
-		want = shown // items have ended since the page was shown
-	}
-	if n, err := strconv.ParseInt(strings.ReplaceAll(page.Typed, ",", ""), 10, 64); page.Typed != "" && (err != nil || n != want) {
-		page.Fault = "The number of items is " + format.Count(page.Items) + "."
-	}
-	return content{Title: verb.Button + " " + b.Name + "?", Nav: "Bulk actions", Page: page}, nil
+	return v.ask(q, "Bulk actions"), nil
 }
 
-// act does what a button of a bulk action says, and goes back to its page.
-func (d *Dashboard) act(w http.ResponseWriter, r *http.Request) {
-	v, err := d.visit(r)
-	verb := verbNamed(r.PathValue("verb"))
-	if err == nil && verb == nil {
-		err = fmt.Errorf("%w: no verb is called %q", errNotNow, r.PathValue("verb"))
-	}
+// askVerb makes the question of a dangerous verb.
+func (v *visit) askVerb(ctx context.Context) (*question, error) {
+	verb := verbNamed(v.PathValue("verb"))
+	b, err := v.api.Get(ctx, v.PathValue("id"))
 	if err != nil {
-		d.fail(w, v, err)
-		return
+		return nil, err
 	}
-	id := r.PathValue("id")
+	if verb == nil || !verb.Danger || !verb.possible(b.State) {
+		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(b.State).Word))
+	}
+	c := b.Counts
+	left := c.Ready + c.Waiting
+	return &question{
+		Title: verb.Button + " " + b.Name + "?", Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Items: left, Scope: verb.Scope,
+		Facts: []fact{
+			{"Will not run", fmt.Sprintf("%s: %s ready and %s waiting to retry", format.Items(left), format.Count(c.Ready), format.Count(c.Waiting))},
+			{"Will finish", format.Items(c.InFlight) + " in flight"},
+			{"Stays done", format.Items(c.Done) + ". Cancelling does not undo them."},
+		},
+		Text:   "A cancelled bulk action cannot be resumed. To stop now and continue later, pause it.",
+		Button: verb.Button + " " + format.Items(left), Stay: "Keep it running",
+	}, nil
+}
+
+// act does what a button of a bulk action says.
+func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
+	verb, id := verbNamed(v.PathValue("verb")), v.PathValue("id")
+	if verb == nil {
+		return done{}, fmt.Errorf("%w: no verb is called %q", errNotNow, v.PathValue("verb"))
+	}
 	if verb.Danger {
-		c, err := d.confirm(r.Context(), v)
+		q, err := v.askVerb(ctx)
+		if err == nil {
+			err = v.answered(q, "Bulk actions")
+		}
 		if err != nil {
-			d.fail(w, v, err)
-			return
-		}
-		page := c.Page.(confirmPage)
-		if page.Type && page.Typed == "" {
-			page.Fault = "Type the number of items, " + format.Count(page.Items) + "."
-		}
-		if page.Fault != "" {
-			c.Page = page
-			d.render(w, v, "confirm", http.StatusUnprocessableEntity, c)
-			return
+			return done{}, err
 		}
 	}
-	if err := verb.do(r.Context(), v.api, id, r.FormValue("reason")); err != nil {
-		d.fail(w, v, err)
-		return
+	reason := strings.TrimSpace(v.FormValue("reason"))
+	if err := verb.do(ctx, v.api, id, reason); err != nil {
+		return done{}, err
 	}
-	http.Redirect(w, r, d.opts.Prefix+Root+"/bulk-actions/"+url.PathEscape(id)+"?did="+verb.Name, http.StatusSeeOther)
+	command := "weir " + verb.Name + " " + id
+	if reason != "" {
+		command += " --reason " + quoted(reason)
+	}
+	return done{To: "/bulk-actions/" + escape(id), Note: note{Text: verb.told, Weir: []string{command}}}, nil
 }

@@ -1,0 +1,177 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/dashboard/format"
+)
+
+// done is what a form has done.
+type done struct {
+	// To is the page that follows, below the root.
+	To string
+	// Note says on that page what was done. Its text may be empty: then nothing is said.
+	Note note
+}
+
+// note says what a form has done, what follows, and how to do the same without a page.
+type note struct {
+	Text string   `json:"text"`
+	Then string   `json:"then,omitempty"`
+	Weir []string `json:"weir,omitempty"`
+	Curl []string `json:"curl,omitempty"`
+	// Bad says that it did not work.
+	Bad bool `json:"bad,omitempty"`
+}
+
+// pageAgain is the page of a form that is shown again, with what is wrong in it.
+type pageAgain struct {
+	name    string
+	content content
+}
+
+// Error implements error.
+func (p *pageAgain) Error() string { return "the form is shown again" }
+
+// form registers what a form does, by its path below the root.
+func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, error)) {
+	d.mux.HandleFunc("POST "+Root+path, func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		v, err := d.visit(r)
+		var did done
+		if err == nil {
+			did, err = act(r.Context(), v)
+		}
+		if err != nil {
+			d.fail(w, v, err)
+			return
+		}
+		d.follow(w, v, did)
+	})
+}
+
+// follow goes on to the page after a form, which shows the note.
+func (d *Dashboard) follow(w http.ResponseWriter, v *visit, did done) {
+	if did.Note.Text != "" {
+		if did.Note.Curl == nil {
+			did.Note.Curl = v.calls.changes()
+		}
+		d.keepNote(w, v.Request, did.Note)
+	}
+	http.Redirect(w, v.Request, v.root+did.To, http.StatusSeeOther)
+}
+
+// noteCookie holds a note until the next page shows it.
+const (
+	noteCookie = "weir_note"
+	noteIn     = "dashboard/note"
+	mostNote   = 2500 // bytes: a browser keeps 4096 of a cookie
+)
+
+// keepNote keeps a note for the next page. A note that does not fit a cookie loses its commands.
+func (d *Dashboard) keepNote(w http.ResponseWriter, r *http.Request, n note) {
+	raw, err := json.Marshal(n)
+	if err == nil && len(raw) > mostNote {
+		n.Curl = nil
+		raw, err = json.Marshal(n)
+	}
+	if err != nil || len(raw) > mostNote {
+		return
+	}
+	if sealed, err := d.opts.Sealer.Seal(noteIn, raw); err == nil {
+		http.SetCookie(w, d.cookie(r, noteCookie, sealed, time.Minute))
+	}
+}
+
+// takeNote returns the note of the form before, once.
+func (d *Dashboard) takeNote(w http.ResponseWriter, r *http.Request) *note {
+	cookie, err := r.Cookie(noteCookie)
+	if err != nil || r.Method != http.MethodGet {
+		return nil
+	}
+	http.SetCookie(w, d.cookie(r, noteCookie, "", 0))
+	plain, err := d.opts.Sealer.Open(noteIn, cookie.Value)
+	var n note
+	if err != nil || json.Unmarshal(plain, &n) != nil {
+		return nil
+	}
+	return &n
+}
+
+// question asks a person before something that cannot be taken back, on a page of its own: template confirm.
+type question struct {
+	Title string
+	// Up is the page above, and where the way out leads.
+	Up, UpName string
+	Facts      []fact
+	Text       string // the cheaper alternative, and what cannot be taken back
+	Hidden     []fact // fields to send along
+	// Items is the number of items that it is about. Above [typeAbove] it has to be typed.
+	Items int64
+	// Button repeats the verb and the number; Stay says what stays if it is not pressed.
+	Button, Stay string
+	// Needed says that a reason has to be given.
+	Needed bool
+	Scope  string // that the button needs
+
+	Typed, Reason           string
+	TypedFault, ReasonFault string
+	Action                  string
+	Type                    bool
+}
+
+// fact is a name and a value.
+type fact struct{ Name, Value string }
+
+// typeAbove is the number of items above which a dangerous verb asks for the number to be typed.
+const typeAbove = 10_000
+
+// ask makes the page of a question. The form is sent to the address of the page.
+func (v *visit) ask(q *question, nav string) content {
+	q.Type, q.Action = q.Items > typeAbove, v.root+strings.TrimPrefix(v.URL.Path, Root)
+	q.Typed, q.Reason = v.FormValue("items"), v.FormValue("reason")
+	return content{Title: q.Title, Nav: nav, Page: q}
+}
+
+// answered reports whether a form confirms a question. If not, the error shows the page again.
+func (v *visit) answered(q *question, nav string) error {
+	c := v.ask(q, nav)
+	if q.Type {
+		want := q.Items
+		if shown, err := strconv.ParseInt(v.FormValue("shown"), 10, 64); err == nil && shown > want {
+			want = shown // items have ended since the page was shown
+		}
+		typed, err := strconv.ParseInt(strings.NewReplacer(",", "", " ", "", "\u00a0", "").Replace(q.Typed), 10, 64)
+		switch {
+		case q.Typed == "":
+			q.TypedFault = "Type the number of items, " + format.Count(q.Items) + "."
+		case err != nil || typed != want:
+			q.TypedFault = "The number of items is " + format.Count(q.Items) + "."
+		}
+	}
+	if q.Needed && strings.TrimSpace(q.Reason) == "" {
+		q.ReasonFault = "Give a reason. It is kept in the audit log."
+	}
+	if q.TypedFault == "" && q.ReasonFault == "" {
+		return nil
+	}
+	return &pageAgain{"confirm", c}
+}
+
+// escape writes a text as one part of a path.
+func escape(s string) string { return url.PathEscape(s) }
+
+// once makes a request of a form do its work once, however often the form is sent: the form has a part "once".
+func (v *visit) once(ctx context.Context) context.Context {
+	if key := v.FormValue("once"); key != "" {
+		return client.WithKey(ctx, "form-"+key)
+	}
+	return ctx
+}

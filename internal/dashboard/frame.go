@@ -1,0 +1,125 @@
+package dashboard
+
+import (
+	"bytes"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/weirhq/weir/internal/dashboard/format"
+)
+
+// content is what a page has of its own.
+type content struct {
+	Title string // of the browser's tab
+	Nav   string // the entry of the navigation that is current
+	Page  any
+	// Weir holds the commands of weir that show or do the same.
+	Weir []string
+}
+
+// frame is what the frame of all pages shows.
+type frame struct {
+	content
+	Root          string // what addresses of pages begin with
+	API           string // what addresses of the API begin with
+	Version, Node string
+	Clock         format.Clock
+	Theme         string
+	Here          string // the address of the page
+	Me            string // who is signed in
+	SignedIn      bool
+	Entries       []entry
+	Note          *note
+	Calls         []string
+	visit         *visit
+}
+
+type entry struct {
+	Name, Path string
+	// operators: only who sees what all tenants share has the page.
+	operators bool
+	Current   bool
+}
+
+var navigation = []entry{{Name: "Overview", Path: "/"}, {Name: "Bulk actions", Path: "/bulk-actions"}, {Name: "Items", Path: "/items"},
+	{Name: "Failed items", Path: "/failed"}, {Name: "Schedules", Path: "/schedules"},
+	{Name: "Resources", Path: "/resources", operators: true}, {Name: "Lanes", Path: "/lanes", operators: true},
+	{Name: "Simulator", Path: "/simulator"}, {Name: "Settings", Path: "/settings"}}
+
+// Off switches a control off if the person lacks the scope that it needs, and says which one that is.
+func (f *frame) Off(scope string) template.HTMLAttr {
+	if f.visit.can(scope) {
+		return ""
+	}
+	return template.HTMLAttr(`disabled title="Your key lacks the scope ` + template.HTMLEscapeString(scope) + `"`) //nolint:gosec // escaped
+}
+
+// Can reports whether the person has a scope.
+func (f *frame) Can(scope string) bool { return f.visit.can(scope) }
+
+// frame puts the content of a page into the frame of all.
+func (d *Dashboard) frame(v *visit, c content) *frame {
+	f := &frame{content: c, Root: v.root, API: d.opts.Prefix, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
+		Here: d.opts.Prefix + v.URL.RequestURI(), SignedIn: d.keyOf(v.Request) != "", Me: v.who.Name, Calls: v.calls.list, visit: v}
+	for _, e := range navigation {
+		if e.operators && !v.operates() {
+			continue
+		}
+		e.Current = e.Name == c.Nav
+		f.Entries = append(f.Entries, e)
+	}
+	if cookie, err := v.Cookie("weir_theme"); err == nil && (cookie.Value == "light" || cookie.Value == "dark") {
+		f.Theme = cookie.Value
+	}
+	return f
+}
+
+func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status int, c content) {
+	f := d.frame(v, c)
+	f.Note = d.takeNote(w, v.Request)
+	var out bytes.Buffer
+	if err := d.pages[name].ExecuteTemplate(&out, "frame", f); err != nil {
+		d.log.Error("a page could not be rendered", "page", name, "err", err)
+		http.Error(w, "This page could not be made. The log of the server says why.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes()) // the browser is gone
+}
+
+// fail shows why a page cannot be shown.
+func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
+	status, p := http.StatusInternalServerError, problem{Text: err.Error()}
+	var again *pageAgain
+	switch refused := refusal(err); {
+	case errors.As(err, &again):
+		d.render(w, v, again.name, http.StatusUnprocessableEntity, again.content)
+		return
+	case errors.Is(err, errNotNow):
+		status = http.StatusConflict
+	case refused != nil && refused.Status == http.StatusUnauthorized:
+		d.showSignIn(w, v, http.StatusUnauthorized, "")
+		return
+	case refused != nil:
+		status, p = refused.Status, problem{Text: refused.Detail, Fix: refused.Fix, Code: refused.Code, Request: refused.RequestID}
+		for _, f := range refused.Errors {
+			if f.Message != refused.Detail {
+				p.More = append(p.More, strings.TrimPrefix(f.Field+": "+f.Message, ": "))
+			}
+		}
+	}
+	if v.Method == http.MethodPost {
+		p.Did = "Nothing was changed."
+	}
+	d.render(w, v, "error", status, content{Title: "Not done", Page: p})
+}
+
+// problem is what the page of an error shows.
+type problem struct {
+	Text, Fix, Code, Request, Did string
+	More                          []string
+}

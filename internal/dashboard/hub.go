@@ -1,0 +1,172 @@
+package dashboard
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// lookEvery is the shortest time between two looks at what a page shows, lookAtLeast the longest.
+	lookEvery   = 500 * time.Millisecond
+	lookAtLeast = 5 * time.Second
+	// lookShare is the part of a core that all looks together may take: with more pages open, each is looked at less often.
+	lookShare = 0.04
+)
+
+// hub holds the pages that browsers have open. Browsers with the same access and the same page share one look.
+type hub struct {
+	mu    sync.Mutex
+	looks map[lookKey]*look
+}
+
+// lookKey says which browsers see the same.
+type lookKey struct{ who, host, page, zone string }
+
+// look watches one page for all browsers that have it open.
+type look struct {
+	key      lookKey
+	page     filled
+	request  *http.Request // of the browser that came first
+	cancel   context.CancelFunc
+	browsers int // of the hub's mutex
+
+	mu      sync.Mutex
+	seen    seen
+	changed chan struct{} // closed when seen is replaced
+}
+
+// seen is a page as it was at the last look.
+type seen struct {
+	title string
+	parts []part
+	err   error
+}
+
+// part is a live part of a page.
+type part struct {
+	ID   string `json:"id"`
+	HTML string `json:"html"`
+	hash uint64
+}
+
+// join returns the look at a page, and begins it if the browser is the first.
+func (h *hub) join(d *Dashboard, p filled, r *http.Request) *look {
+	key := lookKey{d.keyOf(r), r.Host, r.URL.RequestURI(), zoneOf(r).String()}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.looks[key]
+	if l == nil {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+		l = &look{key: key, page: p, request: r.WithContext(ctx), cancel: cancel, changed: make(chan struct{})}
+		h.looks[key] = l
+		go l.run(ctx, d)
+	}
+	l.browsers++
+	return l
+}
+
+// leave ends a look with its last browser.
+func (h *hub) leave(l *look) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.browsers--; l.browsers == 0 {
+		l.cancel()
+		if h.looks[l.key] == l {
+			delete(h.looks, l.key)
+		}
+	}
+}
+
+// drop takes a look that failed out: the next browser begins another one.
+func (h *hub) drop(l *look) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.looks[l.key] == l {
+		delete(h.looks, l.key)
+	}
+}
+
+// pause returns how long to rest after a look that took this long.
+func (h *hub) pause(took time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rest := time.Duration(float64(took) * float64(len(h.looks)) / lookShare)
+	return min(max(rest, lookEvery), lookAtLeast)
+}
+
+// newest returns the page as it was seen last, and a channel that is closed when it has changed.
+func (l *look) newest() (seen, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen, l.changed
+}
+
+// run looks at the page until its last browser is gone, or it cannot be shown.
+func (l *look) run(ctx context.Context, d *Dashboard) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		now := d.see(ctx, l)
+		if ctx.Err() != nil {
+			return
+		}
+		l.show(now)
+		if now.err != nil {
+			d.hub.drop(l)
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(d.hub.pause(time.Since(began))):
+		}
+	}
+}
+
+// show tells the browsers what is seen now, if it is something else.
+func (l *look) show(now seen) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	same := func(a, b part) bool { return a.ID == b.ID && a.hash == b.hash }
+	if now.err == nil && now.title == l.seen.title && slices.EqualFunc(now.parts, l.seen.parts, same) {
+		return
+	}
+	l.seen = now
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+var seed = maphash.MakeSeed()
+
+// see renders the live parts of a page.
+func (d *Dashboard) see(ctx context.Context, l *look) (now seen) {
+	v, err := d.visit(l.request)
+	if err != nil {
+		return seen{err: err}
+	}
+	c, err := l.page.fill(ctx, v)
+	if err != nil {
+		return seen{err: err}
+	}
+	f := d.frame(v, c)
+	now.title = f.Title
+	for _, t := range d.pages[l.page.name].Templates() {
+		id, live := strings.CutPrefix(t.Name(), livePart)
+		if !live {
+			continue
+		}
+		var out bytes.Buffer
+		if err := t.Execute(&out, f); err != nil {
+			return seen{err: fmt.Errorf("part %s: %w", id, err)}
+		}
+		now.parts = append(now.parts, part{id, out.String(), maphash.Bytes(seed, out.Bytes())})
+	}
+	slices.SortFunc(now.parts, func(a, b part) int { return cmp.Compare(a.ID, b.ID) })
+	return now
+}

@@ -1,0 +1,134 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/dashboard/format"
+	"github.com/weirhq/weir/internal/edge/direct"
+)
+
+// visit is one request of a browser, with the access of the person behind it.
+type visit struct {
+	*http.Request
+	api   *client.Client
+	calls *calls // what was asked of the API
+	clock format.Clock
+	who   api.Whoami
+	// root is what all addresses of pages begin with.
+	root string
+}
+
+// fill makes the content of a page.
+type fill func(context.Context, *visit) (content, error)
+
+// filled is a page: its template, and what makes the content of it.
+type filled struct {
+	name string
+	fill fill
+}
+
+// page registers a page, by its path below the root.
+func (d *Dashboard) page(path, name string, fill fill) {
+	if d.pages[name] == nil {
+		panic("no template " + name)
+	}
+	d.mux.HandleFunc("GET "+Root+path, func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(liveKey{}) != nil {
+			d.push(w, r, filled{name, fill})
+			return
+		}
+		v, err := d.visit(r)
+		var c content
+		if err == nil {
+			c, err = fill(r.Context(), v)
+		}
+		if err != nil {
+			d.fail(w, v, err)
+			return
+		}
+		d.render(w, v, name, http.StatusOK, c)
+	})
+}
+
+// visit begins to answer a request, with the access of the person who is signed in.
+func (d *Dashboard) visit(r *http.Request) (*visit, error) {
+	v, err := d.visitWith(r, d.keyOf(r))
+	if err != nil {
+		return v, err
+	}
+	v.who, err = v.api.WhoAmI(r.Context())
+	v.calls.forget()
+	return v, err
+}
+
+func (d *Dashboard) visitWith(r *http.Request, key string) (v *visit, err error) {
+	v = &visit{Request: r, clock: format.Clock{Zone: zoneOf(r), Now: d.now()}, calls: &calls{keyed: key != ""}, root: d.opts.Prefix + Root}
+	// The API sees the host and the address of the browser: it knows its own names, and slows down who guesses keys.
+	v.api, err = client.New(client.Options{
+		Server: "http://" + r.Host, Key: key, UserAgent: "weir-dashboard", Tries: 1,
+		HTTP: &http.Client{Transport: recorder{direct.Transport{Handler: d.opts.API, From: r.RemoteAddr}, v.calls}},
+	})
+	return v, err
+}
+
+// zoneOf returns the time zone of a browser, which its script writes into a cookie.
+func zoneOf(r *http.Request) *time.Location {
+	if cookie, err := r.Cookie("weir_zone"); err == nil {
+		if name, err := url.QueryUnescape(cookie.Value); err == nil && name != "" {
+			if z, err := time.LoadLocation(name); err == nil {
+				return z
+			}
+		}
+	}
+	return time.Local
+}
+
+// can reports whether the person has a scope.
+func (v *visit) can(scope string) bool {
+	return slices.Contains(v.who.Scopes, scope) || slices.Contains(v.who.Scopes, "admin")
+}
+
+// operates reports whether the person sees what all tenants share, as the API decides it.
+func (v *visit) operates() bool { return len(v.who.Tenants) == 0 || v.can("control") }
+
+// pageOf asks for one page of a list. The path begins with /v1; empty values of the query are left out.
+func pageOf[T any](ctx context.Context, v *visit, path string, query url.Values) (page api.Page[T], err error) {
+	for name, values := range query {
+		if len(values) == 0 || values[0] == "" {
+			query.Del(name)
+		}
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return page, v.api.Do(ctx, http.MethodGet, path, nil, &page)
+}
+
+// collect returns up to most values of a list.
+func collect[T any](list func(yield func(T, error) bool), most int) (all []T, err error) {
+	for x, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, x); len(all) == most {
+			break
+		}
+	}
+	return all, nil
+}
+
+// refusal returns the problem that the API answered with, nil if err is something else.
+func refusal(err error) *api.Problem {
+	var refused *client.RefusedError
+	if errors.As(err, &refused) {
+		return refused.Problem
+	}
+	return nil
+}
