@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"html/template"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -10,12 +12,71 @@ import (
 	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
-// bulkPage is the page of one bulk action.
-type bulkPage struct {
+// bulkPages registers the pages of bulk actions.
+func (d *Dashboard) bulkPages() {
+	d.page("/bulk-actions", "list", d.bulkActions)
+	d.page("/bulk-actions/{id}", "bulk-action", d.bulkAction)
+	d.page("/bulk-actions/{id}/items", "bulk-items", d.bulkItems)
+	d.page("/bulk-actions/{id}/errors", "bulk-errors", d.bulkErrors)
+	d.page("/bulk-actions/{id}/timeline", "bulk-timeline", d.bulkTimeline)
+	d.page("/bulk-actions/{id}/decisions", "bulk-decisions", d.bulkDecisions)
+	d.page("/bulk-actions/{id}/rules", "bulk-rules", d.bulkRules)
+	d.form("/bulk-actions/{id}/rules", d.changeRules)
+	d.page("/bulk-actions/{id}/report", "bulk-report", d.bulkReport)
+	d.download("/bulk-actions/{id}/results", bulkResults)
+	d.form("/bulk-actions/{id}/retry", d.retryItems)
+	d.page("/bulk-actions/{id}/{verb}", "confirm", d.confirmVerb)
+	d.form("/bulk-actions/{id}/{verb}", d.act)
+}
+
+// bulkHead is what all pages of one bulk action have in common.
+type bulkHead struct {
 	Bulk     api.BulkAction
 	Progress api.Progress
-	Finished int64
 	Share    string
+	Verbs    []verb // those that have a button
+	More     []verb // those in the menu
+	Tabs     []tab
+}
+
+// tab is one of the pages of a bulk action.
+type tab struct {
+	Name, Path string
+	Count      int64
+	Current    bool
+}
+
+// bulkHead asks for a bulk action and its progress.
+func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c content, err error) {
+	id := v.PathValue("id")
+	if h.Bulk, err = v.api.Get(ctx, id); err != nil {
+		return h, c, err
+	}
+	if h.Progress, err = v.api.Progress(ctx, id); err != nil {
+		return h, c, err
+	}
+	h.Share = format.Share(finished(h.Progress.Counts), h.Progress.Counts.Total)
+	h.Verbs, h.More = verbsOf(&h.Bulk)
+	report := "Report so far"
+	if h.Bulk.State.Final() {
+		report = "Report"
+	}
+	h.Tabs = []tab{{Name: "Progress"}, {Name: "Items", Path: "/items"}, {Name: "Errors", Path: "/errors", Count: h.Progress.Counts.Failed},
+		{Name: "Timeline", Path: "/timeline"}, {Name: "Decisions", Path: "/decisions"}, {Name: "Rules", Path: "/rules"}, {Name: report, Path: "/report"}}
+	for i := range h.Tabs {
+		h.Tabs[i].Current = strings.HasPrefix(h.Tabs[i].Name, current)
+	}
+	title := h.Bulk.Name + ", " + h.Share
+	if current != "Progress" {
+		title = current + " of " + h.Bulk.Name
+	}
+	return h, content{Title: title, Nav: "Bulk actions", Weir: []string{"weir get " + id, "weir watch " + id}}, nil
+}
+
+// bulkPage shows how far a bulk action is, when it ends, and what keeps it.
+type bulkPage struct {
+	bulkHead
+	Finished int64
 	Ends     string // when it ends, or ended
 	Left     string // how long that is from now, or how long it took
 	AddsUp   string // empty: it does
@@ -24,49 +85,47 @@ type bulkPage struct {
 	WhyMore  string
 	Steps    []stepLine
 	Errors   []api.ErrorGroup
-	Verbs    []verb
+	Events   []happening
 }
 
 // stepLine is one step in the table of steps.
 type stepLine struct {
 	api.StepProgress
-	Number int
-	CameIn int64
-	Bar    template.HTML
+	Number   int
+	CameIn   int64
+	Attempts string // per item that ended
+	Bar      template.HTML
 }
 
-// bulkPages registers the pages of bulk actions.
-func (d *Dashboard) bulkPages() {
-	d.page("/bulk-actions", "bulk-actions", d.bulkActions)
-	d.page("/bulk-actions/{id}", "bulk-action", d.bulkAction)
-	d.page("/bulk-actions/{id}/{verb}", "confirm", d.confirmVerb)
-	d.form("/bulk-actions/{id}/{verb}", d.act)
-}
+// fewErrors is how many groups of errors the page of the progress shows, fewEvents how many events.
+const (
+	fewErrors = 5
+	fewEvents = 5
+)
 
 func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
-	id := v.PathValue("id")
-	b, err := v.api.Get(ctx, id)
+	h, c, err := v.bulkHead(ctx, "Progress")
 	if err != nil {
-		return content{}, err
+		return c, err
 	}
-	p, err := v.api.Progress(ctx, id)
-	if err != nil {
-		return content{}, err
-	}
-	page := bulkPage{Bulk: b, Progress: p, Finished: finished(p.Counts), AddsUp: addsUp(p.Counts), Stack: stack("stack", p.Counts)}
-	page.Share = format.Share(page.Finished, p.Counts.Total)
-	page.end(v, &b, &p)
-	page.why(&p)
-	page.Verbs = verbsOf(p.State)
+	p := &h.Progress
+	page := bulkPage{bulkHead: h, Finished: finished(p.Counts), AddsUp: addsUp(p.Counts), Stack: stack("stack", p.Counts)}
+	page.end(v, &h.Bulk, p)
+	page.why(p)
 	for i, s := range p.Steps {
 		page.Steps = append(page.Steps, lineOf(i, s))
 	}
 	if p.Counts.Failed > 0 {
-		if page.Errors, err = v.api.ErrorGroups(ctx, id); err != nil {
-			return content{}, err
+		if page.Errors, err = v.api.ErrorGroups(ctx, h.Bulk.ID); err != nil {
+			return c, err
 		}
+		page.Errors = page.Errors[:min(len(page.Errors), fewErrors)]
 	}
-	return content{Title: b.Name + ", " + page.Share, Nav: "Bulk actions", Page: page, Weir: []string{"weir get " + id, "weir watch " + id}}, nil
+	if page.Events, err = v.events(ctx, h.Bulk.ID, fewEvents); err != nil {
+		return c, err
+	}
+	c.Page = page
+	return c, nil
 }
 
 // end says when the bulk action ends, or ended.
@@ -103,7 +162,10 @@ func stack(class string, c api.Counts) template.HTML {
 }
 
 func lineOf(i int, s api.StepProgress) stepLine {
-	l := stepLine{StepProgress: s, Number: i + 1, CameIn: s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending}
+	l := stepLine{StepProgress: s, Number: i + 1, CameIn: s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending, Attempts: "–"}
+	if ended := s.Done - s.Skipped + s.Failed; ended > 0 {
+		l.Attempts = fmt.Sprintf("%.3f", float64(s.Attempts)/float64(ended))
+	}
 	l.Bar = chart.Stack("hbar", l.CameIn, chart.Part{Class: "f-done", Count: s.Done}, chart.Part{Class: "f-failed", Count: s.Failed},
 		chart.Part{Class: "f-cancelled", Count: s.LeftOut + s.Cancelled}, chart.Part{Class: "f-ready", Count: s.Pending})
 	return l

@@ -1,7 +1,11 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
+	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -22,31 +26,59 @@ type line struct {
 	Share       string
 }
 
-type bulkList struct {
-	Lines  []line
-	Filter client.Filter
-	States []stateFilter
-}
-
-type stateFilter struct {
-	Name, Value string
-	Current     bool
+// listPage lists bulk actions. Its address holds the filters.
+type listPage struct {
+	Lines     []line
+	Filter    client.Filter
+	States    []choice
+	Templates []choice
+	Older     string // query of the next page
+	First     bool   // it is the first page
+	Filtered  bool
+	Note      string
 }
 
 // bulkActions lists bulk actions, the newest first.
 func (d *Dashboard) bulkActions(ctx context.Context, v *visit) (content, error) {
 	q := v.URL.Query()
-	f := client.Filter{State: api.State(q.Get("state")), Tenant: q.Get("tenant"), Name: q.Get("name"), Label: q.Get("label"),
-		Template: q.Get("template")}
-	lines, err := v.lines(ctx, f, onPage)
-	page := bulkList{Lines: lines, Filter: f}
-	for _, s := range []stateFilter{{Name: "All"}, {Name: "Running", Value: "running"}, {Name: "Awaiting approval",
-		Value: "awaiting_approval"}, {Name: "Paused", Value: "paused"}, {Name: "Stopped", Value: "stopped"},
-		{Name: "Completed", Value: "completed"}} {
-		s.Current = s.Value == string(f.State)
-		page.States = append(page.States, s)
+	f := client.Filter{State: api.State(q.Get("state")), Tenant: strings.TrimSpace(q.Get("tenant")), Name: strings.TrimSpace(q.Get("name")),
+		Label: strings.TrimSpace(q.Get("label")), Template: q.Get("template")}
+	page := listPage{Filter: f, First: q.Get("cursor") == "", Filtered: f != client.Filter{}}
+	page.States = choices(string(f.State), "All", "", "Running", "running", "Awaiting approval", "awaiting_approval", "Paused", "paused",
+		"Stopped by a rule", "stopped", "Scheduled", "scheduled", "Draft", "draft", "Not started", "sealed", "Completed", "completed", "Cancelled", "cancelled")
+	filter := url.Values{"state": {string(f.State)}, "tenant": {f.Tenant}, "name": {f.Name}, "label": {f.Label}, "template": {f.Template},
+		"cursor": {q.Get("cursor")}, "limit": {strconv.Itoa(onPage)}}
+	list, err := pageOf[api.BulkAction](ctx, v, "/v1/bulk-actions", filter)
+	if err != nil {
+		return content{}, err
 	}
-	return content{Title: "Bulk actions", Nav: "Bulk actions", Page: page}, err
+	for _, b := range list.Data {
+		l, err := v.line(ctx, b)
+		if err != nil {
+			return content{}, err
+		}
+		page.Lines = append(page.Lines, l)
+	}
+	if page.Note = list.Note; list.HasMore {
+		filter.Set("cursor", list.NextCursor)
+		page.Older = older(filter)
+	}
+	templates, err := collect(v.api.Templates().List(ctx), 100)
+	if err != nil {
+		return content{}, err
+	}
+	page.Templates = choices(f.Template, "Any", "")
+	for i := range templates {
+		t := &templates[i]
+		page.Templates = append(page.Templates, choice{cmp.Or(t.Title, t.Name), t.Name, t.Name == f.Template})
+	}
+	command := "weir list"
+	for _, o := range []fact{{"--state", string(f.State)}, {"--tenant", f.Tenant}, {"--name", f.Name}, {"--label", f.Label}, {"--template", f.Template}} {
+		if o.Value != "" {
+			command += " " + o.Name + " " + quoted(o.Value)
+		}
+	}
+	return content{Title: "Bulk actions", Nav: "Bulk actions", Page: page, Weir: []string{command}}, nil
 }
 
 // lines returns the newest bulk actions that a filter lets through.

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,6 +21,8 @@ type Options struct {
 	Prefix string
 	// Version and Node are in the footer.
 	Version, Node string
+	// ReadOnly shows no verbs, and refuses forms.
+	ReadOnly bool
 	// Logger takes the log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -32,6 +36,8 @@ type Dashboard struct {
 	now   func() time.Time
 	sites *http.CrossOriginProtection // refuses forms of other sites
 	hub   hub
+	// hasLive says which pages have parts that change.
+	hasLive map[string]bool
 }
 
 //go:embed templates assets
@@ -50,7 +56,10 @@ func New(o Options) *Dashboard {
 	if d.log == nil {
 		d.log = slog.Default()
 	}
-	d.pages = parse()
+	d.pages, d.hasLive = parse(), map[string]bool{}
+	for name, page := range d.pages {
+		d.hasLive[name] = slices.ContainsFunc(page.Templates(), func(t *template.Template) bool { return strings.HasPrefix(t.Name(), livePart) })
+	}
 	assets, err := fs.Sub(files, "assets")
 	if err != nil {
 		panic(err) // they are embedded
@@ -95,9 +104,15 @@ func parse() map[string]*template.Template {
 		panic(err) // they are embedded
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != "frame.html" && name != "parts.html" {
-			pages[name[:len(name)-len(".html")]] = template.Must(template.Must(frame.Clone()).ParseFS(files, "templates/"+name))
+		name := e.Name()
+		if name == "frame.html" || strings.HasSuffix(name, "parts.html") {
+			continue
 		}
+		of := []string{"templates/" + name}
+		if strings.HasPrefix(name, "bulk-") { // the pages of one bulk action have a head in common
+			of = append(of, "templates/bulk-parts.html")
+		}
+		pages[strings.TrimSuffix(name, ".html")] = template.Must(template.Must(frame.Clone()).ParseFS(files, of...))
 	}
 	return pages
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -46,6 +47,9 @@ func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, e
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		v, err := d.visit(r)
 		var did done
+		if err == nil && d.opts.ReadOnly {
+			err = errReadOnly
+		}
 		if err == nil {
 			did, err = act(r.Context(), v)
 		}
@@ -56,6 +60,9 @@ func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, e
 		d.follow(w, v, did)
 	})
 }
+
+// errReadOnly refuses forms where the pages only show.
+var errReadOnly = errors.New("the pages of this server only show: its operator has switched changes off here")
 
 // follow goes on to the page after a form, which shows the note.
 func (d *Dashboard) follow(w http.ResponseWriter, v *visit, did done) {

@@ -33,6 +33,9 @@ type frame struct {
 	Entries       []entry
 	Note          *note
 	Calls         []string
+	Method        string
+	ReadOnly      bool
+	Live          bool // it has parts that change
 	visit         *visit
 }
 
@@ -62,7 +65,8 @@ func (f *frame) Can(scope string) bool { return f.visit.can(scope) }
 // frame puts the content of a page into the frame of all.
 func (d *Dashboard) frame(v *visit, c content) *frame {
 	f := &frame{content: c, Root: v.root, API: d.opts.Prefix, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
-		Here: d.opts.Prefix + v.URL.RequestURI(), SignedIn: d.keyOf(v.Request) != "", Me: v.who.Name, Calls: v.calls.list, visit: v}
+		Here: d.opts.Prefix + v.URL.RequestURI(), SignedIn: d.keyOf(v.Request) != "", Me: v.who.Name, Calls: v.calls.list, visit: v,
+		Method: v.Method, ReadOnly: d.opts.ReadOnly}
 	for _, e := range navigation {
 		if e.operators && !v.operates() {
 			continue
@@ -78,7 +82,7 @@ func (d *Dashboard) frame(v *visit, c content) *frame {
 
 func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status int, c content) {
 	f := d.frame(v, c)
-	f.Note = d.takeNote(w, v.Request)
+	f.Note, f.Live = d.takeNote(w, v.Request), d.hasLive[name] && v.Method == http.MethodGet
 	var out bytes.Buffer
 	if err := d.pages[name].ExecuteTemplate(&out, "frame", f); err != nil {
 		d.log.Error("a page could not be rendered", "page", name, "err", err)

@@ -25,6 +25,8 @@ type todo struct {
 	Icon, Class string
 	ID, Name    string
 	Says, Text  string
+	Verb        *verb // that a person may want
+	Failures    bool  // there are failures to look at
 	harm        int
 }
 
@@ -52,7 +54,7 @@ func (d *Dashboard) overview(ctx context.Context, v *visit) (content, error) {
 		return content{}, err
 	}
 	page.Todo = page.Todo[:min(len(page.Todo), mostTodo)]
-	return content{Title: "Overview", Nav: "Overview", Page: page}, nil
+	return content{Title: "Overview", Nav: "Overview", Page: page, Weir: []string{"weir list"}}, nil
 }
 
 // todos lists what needs a person, the worst first.
@@ -62,12 +64,12 @@ func todos(lines []line) (all []todo) {
 		t := todo{Icon: signOf(l.State).Icon, Class: signOf(l.State).Class, ID: l.ID, Name: l.Name}
 		switch {
 		case l.State == api.Stopped:
-			t.harm, t.Says, t.Text = 3, "was stopped", l.Reason
+			t.harm, t.Says, t.Text, t.Verb, t.Failures = 3, "was stopped by its rule", l.Reason, verbNamed("resume"), l.Counts.Failed > 0
 		case l.State == api.Running && l.Bar == "waiting" && l.LastError != nil && l.LastError.Failing:
-			t.harm, t.Icon, t.Class, t.Says = 4, "warn", "failed", "does not move"
+			t.harm, t.Icon, t.Class, t.Says, t.Verb = 4, "warn", "failed", "does not move", verbNamed("pause")
 			t.Text = fmt.Sprintf("%s. %s wait; none is lost.", l.Waiting, format.Items(l.Counts.Ready+l.Counts.Waiting))
 		case l.State == api.Awaiting:
-			t.harm, t.Says = 2, "has finished its canary"
+			t.harm, t.Says, t.Verb = 2, "has finished its canary", verbNamed("approve")
 			t.Text = fmt.Sprintf("%s of %s done. %s wait for approval.", format.Count(l.Counts.Done), format.Items(l.Finished),
 				format.Items(l.Counts.Ready))
 		default:

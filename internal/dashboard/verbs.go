@@ -19,8 +19,13 @@ type verb struct {
 	Icon   string
 	Scope  string
 	Danger bool // asks on a page of its own
+	More   bool // is in the menu, not a button
+	// fits says whether it fits a bulk action in one of the states. Default: it does.
+	fits   func(*api.BulkAction) bool
 	states []api.State
 	do     func(context.Context, *client.Client, string, string) error
+	// ask makes the question of a dangerous verb.
+	ask func(*api.BulkAction, *question)
 	// told says what the verb has done.
 	told string
 }
@@ -34,6 +39,8 @@ func bulkVerb(f func(*client.Client, context.Context, string, string) (api.BulkA
 	}
 }
 
+var ended = []api.State{api.Completed, api.Cancelled, api.Failed}
+
 var verbs = []verb{
 	{Name: "start", Button: "Start", Icon: "running", Scope: "submit", states: []api.State{api.Sealed}, told: "It starts now.",
 		do: func(ctx context.Context, c *client.Client, id, reason string) error {
@@ -46,22 +53,42 @@ var verbs = []verb{
 		do: bulkVerb((*client.Client).Pause), told: "It is paused. Calls that were running end; nothing is lost. Resume it at any time."},
 	{Name: "resume", Button: "Resume", Icon: "running", Scope: "control", states: []api.State{api.Paused, api.Stopped},
 		do: bulkVerb((*client.Client).Resume), told: "It runs again."},
-	{Name: "cancel", Button: "Cancel", Scope: "control", Danger: true, do: bulkVerb((*client.Client).Cancel),
+	{Name: "unschedule", Button: "Do not start by itself", Icon: "paused", Scope: "submit", states: []api.State{api.Scheduled},
+		do: bulkVerb((*client.Client).Unschedule), told: "It does not start by itself any more. Start it when you like."},
+	{Name: "cancel", Button: "Cancel", Scope: "control", Danger: true, do: bulkVerb((*client.Client).Cancel), ask: askCancel,
 		states: []api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled},
 		told:   "It is being cancelled. Calls that were running end."},
+	{Name: "undo", Button: "Undo", Scope: "control", Danger: true, More: true, states: ended, ask: askUndo, told: "It is being undone, by a bulk action of its own.",
+		fits: func(b *api.BulkAction) bool { return b.UndoneBy == "" && b.UndoOf == "" && b.Counts.Done > 0 },
+		do: func(ctx context.Context, c *client.Client, id, reason string) error {
+			_, err := c.Undo(ctx, id, reason)
+			return err
+		}},
+	{Name: "clone", Button: "Copy as a new draft", Scope: "submit", More: true, do: bulkVerb((*client.Client).Clone),
+		states: append([]api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled}, ended...),
+		told:   "A draft like it is at the top of the list, without items."},
+	{Name: "delete", Button: "Delete the draft", Scope: "submit", Danger: true, More: true, states: []api.State{api.Draft, api.Importing}, ask: askDelete,
+		told: "The draft is deleted.",
+		do:   func(ctx context.Context, c *client.Client, id, _ string) error { return c.Delete(ctx, id) }},
 }
 
-// verbsOf returns what can be done in a state.
-func verbsOf(s api.State) (list []verb) {
+// verbsOf returns what can be done with a bulk action: by buttons, and in the menu.
+func verbsOf(b *api.BulkAction) (buttons, more []verb) {
 	for _, v := range verbs {
-		if v.possible(s) {
-			list = append(list, v)
+		switch {
+		case !v.possible(b):
+		case v.More:
+			more = append(more, v)
+		default:
+			buttons = append(buttons, v)
 		}
 	}
-	return list
+	return buttons, more
 }
 
-func (v *verb) possible(s api.State) bool { return slices.Contains(v.states, s) }
+func (v *verb) possible(b *api.BulkAction) bool {
+	return slices.Contains(v.states, b.State) && (v.fits == nil || v.fits(b))
+}
 
 func verbNamed(name string) *verb {
 	for i := range verbs {
@@ -91,21 +118,38 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	if verb == nil || !verb.Danger || !verb.possible(b.State) {
+	if verb == nil || !verb.Danger || !verb.possible(&b) {
 		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(b.State).Word))
 	}
+	q := &question{Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Scope: verb.Scope, Title: verb.Button + " " + b.Name + "?", Stay: "Keep it"}
+	verb.ask(&b, q)
+	return q, nil
+}
+
+func askCancel(b *api.BulkAction, q *question) {
 	c := b.Counts
-	left := c.Ready + c.Waiting
-	return &question{
-		Title: verb.Button + " " + b.Name + "?", Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Items: left, Scope: verb.Scope,
-		Facts: []fact{
-			{"Will not run", fmt.Sprintf("%s: %s ready and %s waiting to retry", format.Items(left), format.Count(c.Ready), format.Count(c.Waiting))},
-			{"Will finish", format.Items(c.InFlight) + " in flight"},
-			{"Stays done", format.Items(c.Done) + ". Cancelling does not undo them."},
-		},
-		Text:   "A cancelled bulk action cannot be resumed. To stop now and continue later, pause it.",
-		Button: verb.Button + " " + format.Items(left), Stay: "Keep it running",
-	}, nil
+	q.Items = c.Ready + c.Waiting
+	q.Facts = []fact{
+		{"Will not run", fmt.Sprintf("%s: %s ready and %s waiting to retry", format.Items(q.Items), format.Count(c.Ready), format.Count(c.Waiting))},
+		{"Will finish", format.Items(c.InFlight) + " in flight"},
+		{"Stays done", format.Items(c.Done) + ". Cancelling does not undo them."},
+	}
+	q.Text = "A cancelled bulk action cannot be resumed. To stop now and continue later, pause it."
+	q.Button, q.Stay = "Cancel "+format.Items(q.Items), "Keep it running"
+}
+
+func askUndo(b *api.BulkAction, q *question) {
+	q.Items = b.Counts.Done
+	q.Facts = []fact{{"Will be undone", format.Items(q.Items) + ", each by the undo of its action, in the opposite order of the steps"},
+		{"Stays as it is", format.Items(b.Counts.Failed+b.Counts.Cancelled) + " that failed or were cancelled"}}
+	q.Text = "The undo runs as a bulk action of its own, which you can pause and cancel. An undo cannot be undone."
+	q.Button, q.Stay = "Undo "+format.Items(q.Items), "Keep it as it is"
+}
+
+func askDelete(b *api.BulkAction, q *question) {
+	q.Items = b.Counts.Total
+	q.Facts = []fact{{"Will be deleted", "The draft and its " + format.Items(q.Items)}, {"Was sent", "Nothing"}}
+	q.Button, q.Stay = "Delete the draft with "+format.Items(q.Items), "Keep the draft"
 }
 
 // act does what a button of a bulk action says.
@@ -131,5 +175,9 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 	if reason != "" {
 		command += " --reason " + quoted(reason)
 	}
-	return done{To: "/bulk-actions/" + escape(id), Note: note{Text: verb.told, Weir: []string{command}}}, nil
+	to := "/bulk-actions/" + escape(id)
+	if verb.Name == "delete" || verb.Name == "clone" {
+		to = "/bulk-actions"
+	}
+	return done{To: to, Note: note{Text: verb.told, Weir: []string{command}}}, nil
 }

@@ -14,7 +14,8 @@ import (
 // functions are what templates can call.
 var functions = template.FuncMap{
 	"count": format.Count, "items": format.Items, "share": format.Share, "percent": format.Percent, "rate": format.Rate,
-	"sign": signOf, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
+	"sign": signOf, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join,
+	"itemSign": itemSign, "int64": func(n int) int64 { return int64(n) }, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
 }
 
 // sign is how a state is shown: a sign, a word and a colour, always all three.
@@ -40,6 +41,29 @@ func signOf(s api.State) sign {
 		return x
 	}
 	return sign{"draft", string(s), "cancelled"}
+}
+
+// itemSign returns how the state of an item is shown.
+func itemSign(r api.ItemResult) sign {
+	switch r.State {
+	case "done":
+		if r.Reason == "skipped" {
+			return sign{"done", "Done, without a call", "done"}
+		}
+		return sign{"done", "Done", "done"}
+	case "failed":
+		return sign{"failed", "Failed", "failed"}
+	case "in_flight":
+		return sign{"running", "In flight", "running"}
+	case "waiting":
+		return sign{"waiting", "Waiting to retry", "waiting"}
+	case "cancelled":
+		if r.Reason == "condition" {
+			return sign{"cancelled", "Left out: the condition was not met", "cancelled"}
+		}
+		return sign{"cancelled", "Cancelled", "cancelled"}
+	}
+	return sign{"waiting", "Ready", "waiting"}
 }
 
 // waitingOn says in words why a bulk action does not move faster.

@@ -38,6 +38,9 @@ func (s *Server) fleetRoutes() {
 		about("Omitted fields have the default of each node.").forAll(), s.putScaling)
 	add(s, get(access.Read, "bulk_action.decisions", bulkPath+"/{id}/decisions", "bulk actions",
 		"List the scaling decisions about the lanes of a bulk action, the newest first"), ofBulk(s, s.bulkDecisions))
+	add(s, get(access.Read, "bulk_action.timeline", bulkPath+"/{id}/timeline", "bulk actions",
+		"List what happened to a bulk action, the newest first").
+		about("Commands with who gave them, the first failure of each error group, scaling decisions, and the end."), ofBulk(s, s.timeline))
 }
 
 // pages serves a list that is short enough to be read whole; key orders it.

@@ -1,8 +1,19 @@
-// Keeps a page up to date: swaps parts that the server pushes, by id. Everything works without it.
+// Keeps a page up to date, and adds keys to it. Everything works without this script.
 
+const doc = document.documentElement
+const root = doc.dataset.root ?? ''
 const badge = document.getElementById('live')
-const root = document.documentElement.dataset.root
 const wanted = new URLSearchParams(location.search).get('live') !== '0'
+
+// ---- the time zone of the viewer, for the server
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+if (zone && doc.dataset.zone !== zone && !document.cookie.includes(`weir_zone=${encodeURIComponent(zone)}`)) {
+  document.cookie = `weir_zone=${encodeURIComponent(zone)}; path=${root}; max-age=31536000; samesite=lax`
+  if (document.cookie.includes('weir_zone=') && doc.dataset.method === 'GET') location.reload()
+}
+
+// ---- parts that the server pushes, swapped by id
 
 /** @type {EventSource | null} */
 let events = null
@@ -10,10 +21,11 @@ let events = null
 const held = new Map()
 let tries = 0
 let timer = 0
+let cutOff = 0
 
 /** @param {string} text @param {boolean} on */
 function say(text, on) {
-  if (!badge) return
+  if (!badge || badge.textContent === text) return
   badge.textContent = text
   badge.classList.toggle('off', !on)
 }
@@ -26,10 +38,29 @@ function inUse(el) {
     selection !== null && !selection.isCollapsed && el.contains(selection.anchorNode)
 }
 
+/** Rows keep their place while a page is open; new ones are announced above them. @param {Element} old @param {Element} next */
+function keepRows(old, next) {
+  const before = old.querySelector('tbody[data-keep]')
+  const after = next.querySelector('tbody[data-keep]')
+  if (!before || !after) return
+  const rows = new Map([...after.children].map(row => [row.id, row]))
+  const kept = [...before.children].map(row => rows.get(row.id) ?? row.cloneNode(true))
+  const known = new Set([...before.children].map(row => row.id))
+  const fresh = [...rows.keys()].filter(id => !known.has(id)).length
+  after.replaceChildren(...kept)
+  const news = next.querySelector('[data-news]')
+  if (news && fresh > 0) {
+    const link = document.createElement('a')
+    link.href = location.href
+    link.textContent = `${fresh} new`
+    news.replaceChildren(link)
+  }
+}
+
 /** @param {string} id @param {string} html */
 function swap(id, html) {
   const old = document.getElementById(id)
-  if (!old || old.outerHTML === html.trim()) return
+  if (!old) return
   if (inUse(old)) {
     held.set(id, html)
     return
@@ -38,11 +69,12 @@ function swap(id, html) {
   const holder = document.createElement('template')
   holder.innerHTML = html
   const next = holder.content.firstElementChild
-  if (!next) return
+  if (!next || old.outerHTML === next.outerHTML) return
   for (const figure of next.querySelectorAll('[data-changed]')) {
     const before = old.querySelector(`[data-changed="${CSS.escape(figure.getAttribute('data-changed') ?? '')}"]`)
     if (before && before.textContent !== figure.textContent) figure.classList.add('changed')
   }
+  keepRows(old, next)
   old.replaceWith(next)
 }
 
@@ -50,35 +82,41 @@ function swapHeld() {
   for (const [id, html] of [...held]) swap(id, html)
 }
 
+function alive() {
+  tries = 0
+  cutOff = 0
+  say('Live', true)
+  document.body.classList.remove('stale')
+}
+
 function open() {
   clearTimeout(timer)
   if (events || document.hidden || !wanted) return
   events = new EventSource(`${root}/live?of=${encodeURIComponent(location.pathname + location.search)}`)
   events.addEventListener('parts', event => {
-    tries = 0
-    say('Live', true)
+    alive()
     const news = JSON.parse(event.data)
     document.title = `${news.title} · weir`
     for (const part of news.parts) swap(part.id, part.html)
-    document.body.classList.remove('stale')
   })
-  events.addEventListener('beat', () => { tries = 0; say('Live', true) })
+  events.addEventListener('beat', alive)
   events.onerror = () => {
     close()
     tries++
-    again(Math.min(2 ** tries, 30))
+    cutOff ||= Date.now()
+    again(Math.min(2 ** (tries - 1), 15))
   }
 }
 
 /** Counts down to the next try. @param {number} seconds */
 function again(seconds) {
   if (document.hidden) return
+  if (Date.now() - cutOff > 5000) document.body.classList.add('stale')
   if (seconds <= 0) {
     open()
     return
   }
   say(`Trying again in ${seconds} s`, false)
-  if (tries > 2) document.body.classList.add('stale')
   timer = setTimeout(() => again(seconds - 1), 1000)
 }
 
@@ -87,7 +125,7 @@ function close() {
   events = null
 }
 
-if (badge && root !== undefined) {
+if (badge && doc.dataset.live !== undefined) {
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) {
       open()
@@ -97,11 +135,121 @@ if (badge && root !== undefined) {
     close()
     say('Updates paused', false)
   })
+  addEventListener('pagehide', close)
   document.addEventListener('focusout', () => setTimeout(swapHeld))
   document.addEventListener('toggle', swapHeld, true)
+  document.addEventListener('selectionchange', swapHeld)
   if (wanted) {
     open()
   } else {
     say('Updates paused', false)
   }
 }
+
+// ---- values of a chart under the pointer, from its table
+
+document.addEventListener('pointermove', event => {
+  const chart = event.target instanceof Element ? event.target.closest('.chart') : null
+  const caption = chart?.closest('figure')?.querySelector('figcaption')
+  const body = chart?.nextElementSibling?.querySelector('tbody')
+  for (const other of document.querySelectorAll('figcaption[data-says]')) {
+    if (other !== caption) restore(other)
+  }
+  const plot = chart?.querySelector('svg')?.getBoundingClientRect()
+  if (!chart || !caption || !body || !plot || event.clientX > plot.right) {
+    if (caption) restore(caption)
+    return
+  }
+  const at = (event.clientX - plot.left) / plot.width
+  let best = null
+  let far = Infinity
+  for (const row of body.rows) {
+    const away = Math.abs(Number(row.dataset.x) / 100 - at)
+    if (away < far) [best, far] = [row, away]
+  }
+  if (!best) return
+  const heads = [...(best.closest('table')?.tHead?.rows[0].cells ?? [])].map(cell => cell.textContent ?? '')
+  if (!caption.hasAttribute('data-says')) caption.setAttribute('data-says', caption.innerHTML)
+  caption.textContent = [...best.cells].map((cell, i) => i === 0 ? cell.textContent : `${heads[i]} ${cell.textContent}`).join(' · ')
+})
+
+/** @param {Element} caption */
+function restore(caption) {
+  const says = caption.getAttribute('data-says')
+  if (says === null) return
+  caption.innerHTML = says
+  caption.removeAttribute('data-says')
+}
+
+// ---- menus close on Escape and on a click elsewhere
+
+document.addEventListener('click', event => {
+  for (const menu of document.querySelectorAll('details.menu[open]')) {
+    if (!(event.target instanceof Node && menu.contains(event.target))) menu.removeAttribute('open')
+  }
+})
+
+// ---- keys
+
+const places = { o: '/', a: '/bulk-actions', i: '/items', d: '/failed', s: '/schedules', r: '/resources', p: '/lanes' }
+let going = 0
+
+/** @param {number} by */
+function moveRow(by) {
+  const links = [...document.querySelectorAll('main tbody th[scope="row"] a, .todo a.name')]
+  if (links.length === 0) return
+  const at = links.indexOf(/** @type {Element} */ (document.activeElement))
+  const next = links[Math.min(Math.max(at + by, 0), links.length - 1)]
+  if (next instanceof HTMLElement) next.focus()
+}
+
+document.addEventListener('keydown', event => {
+  const target = event.target
+  if (event.key === 'Escape') {
+    const menu = document.querySelector('details.menu[open]')
+    if (menu) {
+      menu.removeAttribute('open')
+      menu.querySelector('summary')?.focus()
+    } else if (target instanceof HTMLElement) target.blur()
+    return
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || doc.dataset.keys === 'off') return
+  if (target instanceof HTMLElement && target.closest('input, select, textarea, [contenteditable]')) return
+  if (Date.now() - going < 1500) {
+    going = 0
+    const place = places[/** @type {keyof places} */ (event.key)]
+    if (place) {
+      event.preventDefault()
+      location.assign(root + place)
+    }
+    return
+  }
+  switch (event.key) {
+    case '/':
+      document.getElementById('find')?.focus()
+      break
+    case '?':
+      location.assign(`${root}/help`)
+      break
+    case 'g':
+      going = Date.now()
+      break
+    case 'n':
+      location.assign(`${root}/new`)
+      break
+    case 'j':
+      moveRow(1)
+      break
+    case 'k':
+      moveRow(-1)
+      break
+    case 'p': {
+      const button = document.querySelector('[data-key="p"]')
+      if (button instanceof HTMLElement) button.focus()
+      break
+    }
+    default:
+      return
+  }
+  event.preventDefault()
+})

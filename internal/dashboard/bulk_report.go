@@ -1,0 +1,102 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/dashboard/format"
+)
+
+// bulkReportPage is the report of a bulk action, as people print it.
+type bulkReportPage struct {
+	bulkHead
+	Report   api.Report
+	Says     string // the outcome in a sentence
+	Steps    []reportStep
+	Failed   int64 // after all retries
+	Retried  int64 // done by retries
+	Took     string
+	Forecast string
+	Speed    string
+	AddsUp   string
+	Sum      string
+	Waited   []waited
+	Events   []happening
+}
+
+type reportStep struct {
+	api.StepReport
+	Number int
+	CameIn int64
+}
+
+type waited struct {
+	Text  string
+	Share float64
+	Time  string
+}
+
+func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
+	h, c, err := v.bulkHead(ctx, "Report")
+	if err != nil {
+		return c, err
+	}
+	r, err := v.api.Report(ctx, h.Bulk.ID)
+	if err != nil {
+		return c, err
+	}
+	k := r.Counts
+	page := bulkReportPage{bulkHead: h, Report: r, Failed: k.Failed, Took: "–", Speed: "–", AddsUp: addsUp(k),
+		Sum: fmt.Sprintf("%s + %s + %s = %s", format.Count(k.Done), format.Count(k.Failed), format.Count(k.Cancelled), format.Count(k.Total))}
+	if !h.Bulk.State.Final() {
+		page.Sum = "It has not ended: " + format.Items(k.Ready+k.Waiting+k.InFlight) + " left"
+	}
+	if r.Combined != nil {
+		page.Failed, page.Retried = r.Combined.Failed, r.Combined.Done-k.Done
+	}
+	if r.Duration > 0 {
+		page.Took = format.Duration(time.Duration(r.Duration))
+		page.Speed = format.Rate(float64(finished(k)) / time.Duration(r.Duration).Seconds())
+	}
+	if f := r.Forecast; f != nil {
+		page.Forecast = fmt.Sprintf("forecast %s, %+.1f\u00a0%%", format.Duration(time.Duration(f.P50)), f.Error*100)
+	}
+	for i, s := range r.Steps {
+		page.Steps = append(page.Steps, reportStep{s, i + 1, s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending})
+	}
+	for _, w := range r.Waited {
+		page.Waited = append(page.Waited, waited{waitingOn(api.Cause{Reason: w.Reason}), w.Share * 100, format.Duration(time.Duration(w.Duration))})
+	}
+	page.Says = inOneSentence(&r)
+	if page.Events, err = v.events(ctx, h.Bulk.ID, 20); err != nil {
+		return c, err
+	}
+	c.Page, c.Weir = page, []string{"weir report " + h.Bulk.ID, "weir export " + h.Bulk.ID + " --state all > results.csv"}
+	return c, nil
+}
+
+// inOneSentence says whether it worked.
+func inOneSentence(r *api.Report) string {
+	k := r.Counts
+	switch {
+	case !r.State.Final():
+		return "This report is as of now. It is final when the bulk action has ended."
+	case k.Done == k.Total:
+		return "All " + format.Items(k.Total) + " are done."
+	case r.State == api.Cancelled:
+		return fmt.Sprintf("It was cancelled: %s of %s were done before.", format.Count(k.Done), format.Items(k.Total))
+	case k.Failed > 0:
+		return fmt.Sprintf("%s of %s are done, %s failed.", format.Count(k.Done), format.Items(k.Total), format.Count(k.Failed))
+	}
+	return fmt.Sprintf("%s of %s are done, %s were left out.", format.Count(k.Done), format.Items(k.Total), format.Count(k.Cancelled))
+}
+
+// bulkResults streams the items of a bulk action.
+func bulkResults(ctx context.Context, v *visit) (file, error) {
+	id, state, kind := v.PathValue("id"), v.FormValue("state"), v.FormValue("format")
+	body, err := v.api.Results(ctx, id, state, kind)
+	return file{Name: id + "-" + cmp.Or(state, "failed") + "." + cmp.Or(kind, "csv"), Body: body}, err
+}
