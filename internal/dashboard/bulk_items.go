@@ -62,7 +62,13 @@ func (d *Dashboard) bulkItems(ctx context.Context, v *visit) (content, error) {
 			break
 		}
 	}
-	c.Page, c.Weir = page, []string{"weir items " + h.Bulk.ID}
+	command := "weir items " + h.Bulk.ID
+	for _, o := range []fact{{"--state", page.State}, {"--step", page.Step}, {"--code", page.Code}} {
+		if o.Value != "" {
+			command += " " + o.Name + " " + quoted(o.Value)
+		}
+	}
+	c.Page, c.Weir = page, []string{command}
 	return c, nil
 }
 
@@ -94,7 +100,7 @@ func (d *Dashboard) bulkErrors(ctx context.Context, v *visit) (content, error) {
 	if page.Errors, err = v.api.ErrorGroups(ctx, h.Bulk.ID); err != nil {
 		return c, err
 	}
-	c.Page, c.Weir = page, []string{"weir get " + h.Bulk.ID, "weir retry " + h.Bulk.ID}
+	c.Page, c.Weir = page, []string{"weir errors " + h.Bulk.ID, "weir retry " + h.Bulk.ID}
 	return c, nil
 }
 
@@ -120,7 +126,7 @@ func (d *Dashboard) retryItems(ctx context.Context, v *visit) (done, error) {
 		return done{}, err
 	}
 	command := "weir retry " + id
-	for _, o := range []fact{{"--step", again.Step}, {"--code", again.Code}, {"--message", again.Message}, {"--reason", again.Reason}} {
+	for _, o := range []fact{{"--step", again.Step}, {"--code", again.Code}, {"--reason", again.Reason}} {
 		if o.Value != "" {
 			command += " " + o.Name + " " + quoted(o.Value)
 		}
@@ -152,7 +158,7 @@ func (d *Dashboard) bulkDecisions(ctx context.Context, v *visit) (content, error
 	if page.Decisions, err = v.api.BulkDecisions(ctx, h.Bulk.ID, 100); err != nil {
 		return c, err
 	}
-	c.Page, c.Weir = page, []string{"weir decisions " + h.Bulk.ID}
+	c.Page, c.Weir = page, []string{"weir lanes"}
 	return c, nil
 }
 
@@ -198,6 +204,6 @@ func (d *Dashboard) bulkTimeline(ctx context.Context, v *visit) (content, error)
 	if page.Events, err = v.events(ctx, h.Bulk.ID, 200); err != nil {
 		return c, err
 	}
-	c.Page, c.Weir = page, nil
+	c.Page, c.Weir = page, []string{"weir timeline " + h.Bulk.ID}
 	return c, nil
 }

@@ -74,7 +74,7 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 	if page.Events, err = v.events(ctx, h.Bulk.ID, 20); err != nil {
 		return c, err
 	}
-	c.Page, c.Weir = page, []string{"weir report " + h.Bulk.ID, "weir export " + h.Bulk.ID + " --state all > results.csv"}
+	c.Page, c.Weir = page, []string{"weir report " + h.Bulk.ID}
 	return c, nil
 }
 

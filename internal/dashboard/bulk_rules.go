@@ -39,7 +39,7 @@ func (d *Dashboard) bulkRules(ctx context.Context, v *visit) (content, error) {
 	}
 	b := &h.Bulk
 	page := bulkRulesPage{bulkHead: h, Open: !b.State.Final(), Form: formOf(b), Facts: rulesInWords(v, b)}
-	c.Page, c.Weir = page, []string{"weir get " + b.ID + " -o json", "weir set " + b.ID + " --concurrency 8"}
+	c.Page, c.Weir = page, []string{"weir get " + b.ID + " -o json"}
 	return c, nil
 }
 

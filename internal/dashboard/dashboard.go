@@ -79,6 +79,7 @@ func New(o Options) *Dashboard {
 	d.lanePages()
 	d.simulatorPages()
 	d.settingsPages()
+	d.helpPages()
 	return d
 }
 

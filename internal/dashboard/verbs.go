@@ -172,7 +172,13 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 		return done{}, err
 	}
 	command := "weir " + verb.Name + " " + id
-	if reason != "" {
+	switch verb.Name { // these have no command of their own
+	case "unschedule":
+		command = "weir api POST /v1/bulk-actions/" + id + "/unschedule"
+	case "delete":
+		command = "weir api DELETE /v1/bulk-actions/" + id
+	}
+	if reason != "" && verb.Name != "unschedule" {
 		command += " --reason " + quoted(reason)
 	}
 	to := "/bulk-actions/" + escape(id)

@@ -59,7 +59,7 @@ func Commands() []command.Command {
 				return l.Start(ctx, id, start)
 			}}.command(),
 		listCommand(), getCommand(), watchCommand(), previewCommand(), forecastCommand(), trialCommand(), undoCommand(),
-		cloneCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(), dlqCommand(),
+		cloneCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(), timelineCommand(), dlqCommand(),
 	}
 }
 

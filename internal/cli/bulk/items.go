@@ -111,3 +111,20 @@ func errorsCommand() command.Command {
 }
 
 var groupView = command.NewView[api.ErrorGroup]("error groups", "code", "count, step, code, message, sample", "", nil)
+
+func timelineCommand() command.Command {
+	return command.Command{
+		Use: "timeline ID", Short: "show what happened to a bulk action, the newest first", Args: command.BulkID,
+		Bind: func(fs *pflag.FlagSet) command.Runner {
+			return link.Anywhere(fs, func(ctx context.Context, l *link.Link, args []string) error {
+				events, err := l.Timeline(ctx, args[0], 0)
+				if err != nil {
+					return err
+				}
+				return command.List(l.Printer, eventView, command.Seq(events), 0)
+			})
+		},
+	}
+}
+
+var eventView = command.NewView[api.Event]("events", "at", "at, text, actor, reason", "", nil)
