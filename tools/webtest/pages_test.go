@@ -1,0 +1,96 @@
+package webtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// scene fills a server with one of everything, at rest: what pages show does not change by itself.
+type scene struct {
+	*server
+	service                                  *downstream
+	completed, paused, awaiting, draft, late string
+}
+
+// rows returns items with ids of a prefix.
+func rows(prefix string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"id\":\"%s-%d\",\"amount\":%d}\n", prefix, i, i%7*100)
+	}
+	return b.String()
+}
+
+// bulk makes a bulk action, with items, and seals it.
+func (s *server) bulk(spec, items string) (id string) {
+	s.t.Helper()
+	var b struct{ ID string }
+	s.call("POST", "/v1/bulk-actions", spec, &b)
+	s.call("POST", "/v1/bulk-actions/"+b.ID+"/items", items, nil)
+	s.call("POST", "/v1/bulk-actions/"+b.ID+"/seal", "{}", nil)
+	return b.ID
+}
+
+func makeScene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{server: serve(t), service: service(t)}
+	s.service.fails = func(_, id string) string {
+		if strings.HasSuffix(id, "7") {
+			return "account " + id + " is closed"
+		}
+		return ""
+	}
+	for _, name := range []string{"award-reward", "send-message"} {
+		s.call("PUT", "/v1/actions/"+name, fmt.Sprintf(`{"url":"%s/%s","batch":50}`, s.service.URL, name), nil)
+	}
+	chain := `"steps":[{"action":"award-reward"},{"action":"send-message"}]`
+	s.completed = s.bulk(`{"name":"spring-reward","tenant":"growth","start":true,`+chain+`}`, rows("user", 300))
+	s.until(s.completed, "completed")
+	s.awaiting = s.bulk(`{"name":"summer-push","tenant":"crm","start":true,"canary":{"items":20},`+chain+`}`, rows("member", 400))
+	s.until(s.awaiting, "awaiting_approval")
+	s.paused = s.bulk(`{"name":"price-update","tenant":"ops","start":true,"canary":{"items":10},`+chain+`}`, rows("sku", 200))
+	s.until(s.paused, "awaiting_approval")
+	s.call("POST", "/v1/bulk-actions/"+s.paused+"/cancel", `{"reason":"wrong price list"}`, nil)
+	s.until(s.paused, "cancelled")
+	s.late = s.bulk(fmt.Sprintf(`{"name":"new-year","tenant":"growth","start_at":"%d-01-01T00:00:00Z",`, time.Now().Year()+2)+chain+`}`, rows("guest", 50))
+	var d struct{ ID string }
+	s.call("POST", "/v1/bulk-actions", `{"name":"half-made","tenant":"growth",`+chain+`}`, &d)
+	s.draft = d.ID
+	return s
+}
+
+// pages are the addresses of all pages, by name.
+func (s *scene) pages() map[string]string {
+	return map[string]string{
+		"overview": "/ui/", "bulk-actions": "/ui/bulk-actions", "bulk-action": "/ui/bulk-actions/" + s.completed,
+		"bulk-action-canary": "/ui/bulk-actions/" + s.awaiting,
+		"bulk-items":         "/ui/bulk-actions/" + s.completed + "/items", "bulk-errors": "/ui/bulk-actions/" + s.completed + "/errors",
+		"bulk-timeline": "/ui/bulk-actions/" + s.completed + "/timeline", "bulk-decisions": "/ui/bulk-actions/" + s.completed + "/decisions",
+		"bulk-rules": "/ui/bulk-actions/" + s.awaiting + "/rules", "report": "/ui/bulk-actions/" + s.completed + "/report",
+		"confirm": "/ui/bulk-actions/" + s.awaiting + "/cancel", "help": "/ui/help", "error": "/ui/bulk-actions/ba_missing",
+	}
+}
+
+// screens are the ways in which people see pages.
+var screens = []struct {
+	name          string
+	width, height int64
+	dark          bool
+}{{"light", 1280, 900, false}, {"dark", 1280, 900, true}, {"phone", 390, 844, false}}
+
+func TestEveryPageIsAccessible(t *testing.T) {
+	s := makeScene(t)
+	for _, screen := range screens {
+		t.Run(screen.name, func(t *testing.T) {
+			b := open(t, s.server)
+			b.wide(screen.width, screen.height)
+			b.dark(screen.dark)
+			for name, path := range s.pages() {
+				b.visit(s.url(path))
+				b.accessible(screen.name + " " + name)
+			}
+		})
+	}
+}
