@@ -64,3 +64,13 @@ func (c *Client) Scaling(ctx context.Context) (api.ScalingSettings, error) {
 func (c *Client) ChangeScaling(ctx context.Context, edit func(*api.ScalingSettings) error) (api.ScalingSettings, error) {
 	return change(ctx, c, route("scaling"), edit)
 }
+
+// Series returns the time series of a span, hour or day, of all resources together or of one.
+func (c *Client) Series(ctx context.Context, span, resource string) (api.Series, error) {
+	return get[api.Series](ctx, c, "GET", with(route("series"), "span", span, "resource", resource), nil)
+}
+
+// BulkSeries returns the time series of a bulk action.
+func (c *Client) BulkSeries(ctx context.Context, id string) (api.BulkSeries, error) {
+	return get[api.BulkSeries](ctx, c, "GET", route(bulkActions, id, "series"), nil)
+}

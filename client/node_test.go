@@ -249,6 +249,7 @@ func TestOperatorsAndAccess(t *testing.T) {
 		"fairness":   func() error { _, err := c.Fairness(ctx, ""); return err },
 		"dlq":        func() error { _, err := c.DLQGroups(ctx, api.DLQFilter{Code: "x"}); return err },
 		"lanes":      func() error { return drain(c.Lanes(ctx)) },
+		"series":     func() error { _, err := c.Series(ctx, "day", "picky"); return err },
 		"nodes":      func() error { return drain(c.Nodes(ctx)) },
 		"partitions": func() error { return drain(c.Partitions(ctx)) },
 		"actions":    func() error { return drain(c.Actions().List(ctx)) },

@@ -63,6 +63,8 @@ type Options struct {
 	Server server.Options
 	// MaxItems is the largest number of items in a bulk action.
 	MaxItems int64
+	// SeriesEvery is how often the node measures for time series. Default 10s.
+	SeriesEvery time.Duration
 	// Metrics is the registry of /metrics. Default: none.
 	Metrics *prometheus.Registry
 	// Logger receives the log. Default [slog.Default].
@@ -91,8 +93,8 @@ func Prepare(ctx context.Context, o Options) (*Prepared, error) {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	base, err := service.Prepare(ctx, service.Options{
 		Store: o.Store, Guard: o.Guard, Vault: o.Vault, Steps: o.Steps, Actions: o.Actions, Connections: o.Connections,
-		MaxItems: o.MaxItems,
-		Runs:     o.Runs, Logger: o.Logger,
+		MaxItems: o.MaxItems, SeriesEvery: o.SeriesEvery,
+		Runs: o.Runs, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -54,7 +54,8 @@ type Engine struct {
 	member  *own.Member
 	losses  loss.Book
 	counts  *telemetry.Recorder
-	state   atomic.Int32 // opened, running, ended
+	state   atomic.Int32  // opened, running, ended
+	over    chan struct{} // closed when Run has returned
 }
 
 // What an engine has come to.
@@ -78,7 +79,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
-	e := &Engine{store: s, opts: o, codec: codec, node: "node_" + ulid.Make().String()}
+	e := &Engine{store: s, opts: o, codec: codec, node: "node_" + ulid.Make().String(), over: make(chan struct{})}
 	e.past = recall.New(s, o.LeaseFor, o.Logger)
 	if e.layout, err = own.OpenLayout(ctx, s, o.Partitions, e.past, &e.losses, o.Logger); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
@@ -150,6 +151,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return errors.New("run engine: it was already started")
 	}
 	e.catalog.Seal()
+	defer close(e.over)
 	defer e.state.Store(ended)
 	defer e.watches.close() // also on an early return: Progress and Wait end with the engine
 	if !e.limits.First(ctx) {

@@ -168,6 +168,8 @@ func (p *part) step(now int64, in *input) error {
 		p.relimit(now)
 	case in.observe != nil:
 		in.observe <- p.look(now) // there is room
+	case in.moved != nil:
+		in.moved <- p.counter.TakeMoved(now, p.machine) // there is room
 	case in.remove != nil:
 		p.machine.Remove(in.remove)
 	case in.stop:

@@ -7,24 +7,26 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/telemetry"
 	"github.com/weirhq/weir/store"
 )
 
 // input is one thing that happened to a partition: one of its fields is set.
 type input struct {
-	run       *run               // a task ended
-	messages  []store.Message    // the inbox has more
-	committed bool               // the commit under way is durable
-	stalled   bool               // the commit under way failed, and is made again
-	called    bool               // something was picked for the partition, or it should look what may start
-	observe   chan<- []weir.Lane // tell what the lanes did; there is room for the answer
-	limits    bool               // limits of resources or tenants have changed
-	remove    *partition.Removal // of something that is over
-	stop      bool               // start nothing more: the engine is told to stop
-	renewed   bool               // the lease is held after all
-	turn      bool               // a suspect may be run, or must not be disturbed
-	abandon   bool               // do not wait for running tasks any longer
-	err       error              // the partition cannot go on
+	run       *run                     // a task ended
+	messages  []store.Message          // the inbox has more
+	committed bool                     // the commit under way is durable
+	stalled   bool                     // the commit under way failed, and is made again
+	called    bool                     // something was picked for the partition, or it should look what may start
+	observe   chan<- []weir.Lane       // tell what the lanes did; there is room for the answer
+	moved     chan<- []telemetry.Moved // tell which bulk actions moved; there is room for the answer
+	limits    bool                     // limits of resources or tenants have changed
+	remove    *partition.Removal       // of something that is over
+	stop      bool                     // start nothing more: the engine is told to stop
+	renewed   bool                     // the lease is held after all
+	turn      bool                     // a suspect may be run, or must not be disturbed
+	abandon   bool                     // do not wait for running tasks any longer
+	err       error                    // the partition cannot go on
 }
 
 // mailbox is the one way into a partition's loop. Order of inputs is order of

@@ -163,7 +163,7 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	c.call("PATCH", at, "application/json", `{"priority":5,"reason":"urgent"}`, 200, nil)
 	c.post(at+"/start", `{}`, 200, nil)
 	c.Until(b.ID, api.Completed)
-	for _, path := range []string{"", "/progress", "/items?limit=2", "/items?state=failed", "/report", "/error-groups", "/results?state=all", "/results?format=ndjson", "/deliveries", "/decisions"} {
+	for _, path := range []string{"", "/progress", "/items?limit=2", "/items?state=failed", "/report", "/error-groups", "/results?state=all", "/results?format=ndjson", "/deliveries", "/decisions", "/series"} {
 		c.get(at+path, nil)
 	}
 	c.get("/v1/bulk-actions?limit=1&state=completed&label=team%3Dgrowth", nil)

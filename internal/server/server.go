@@ -114,6 +114,7 @@ func New(o Options) *Server {
 	s.resourceRoutes()
 	s.tenantRoutes()
 	s.fleetRoutes()
+	s.seriesRoutes()
 	s.connectionRoutes()
 	s.templateRoutes()
 	s.healthRoutes()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -20,6 +21,7 @@ import (
 	"github.com/weirhq/weir/internal/service/outlook"
 	"github.com/weirhq/weir/internal/service/registry"
 	"github.com/weirhq/weir/internal/service/result"
+	"github.com/weirhq/weir/internal/service/series"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/internal/service/watch"
 	"github.com/weirhq/weir/store"
@@ -43,6 +45,8 @@ type Options struct {
 	Runs bool
 	// MaxItems bounds the items of a bulk action. Default 100 million.
 	MaxItems int64
+	// SeriesEvery is how often the node measures for time series. Default 10s.
+	SeriesEvery time.Duration
 	// Logger receives the log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -90,6 +94,7 @@ type Service struct {
 	Watch   *watch.Watch
 	Results *result.Results
 	Fleet   *fleet.Fleet
+	Series  *series.Series
 
 	engine *engine.Engine
 	notify func(context.Context, Happening) error
@@ -110,6 +115,7 @@ func New(b *Base, e *engine.Engine, notify func(context.Context, Happening) erro
 	s.Watch = watch.New(e, s.Bulks, b.Actions, s.Outlook)
 	s.Results = result.New(e, s.Bulks, b.Actions, s.Outlook, st)
 	s.Fleet = fleet.New(e, b.Actions, st, b.opts.Logger)
+	s.Series = series.New(e, s.Bulks, s.Fleet, st, series.Options{Every: b.opts.SeriesEvery, Logger: b.opts.Logger})
 	e.Listen(s.event)
 	return s
 }
@@ -118,11 +124,12 @@ func New(b *Base, e *engine.Engine, notify func(context.Context, Happening) erro
 func (s *Service) Engine() *engine.Engine { return s.engine }
 
 // Run does the background work until ctx ends: it reads sources, finishes what a crash interrupted,
-// removes expired data, follows changed actions and probes the store.
+// removes expired data, follows changed actions, measures and probes the store.
 func (s *Service) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { s.Drafts.Run(ctx) })
 	all.Go(func() { s.Fleet.Run(ctx) })
+	all.Go(func() { s.Series.Run(ctx) })
 	all.Go(func() { s.Actions.Run(ctx, s.opts.Logger) })
 	all.Wait()
 	return nil
@@ -130,7 +137,8 @@ func (s *Service) Run(ctx context.Context) error {
 
 // Sweep removes the records of bulk actions that were removed at the end of their retention.
 func (s *Service) Sweep(ctx context.Context) error {
-	return errors.Join(s.Drafts.Sweep(ctx, s.gone), s.Outlook.Sweep(ctx, s.gone), s.Results.Sweep(ctx, s.gone))
+	return errors.Join(s.Drafts.Sweep(ctx, s.gone), s.Outlook.Sweep(ctx, s.gone), s.Results.Sweep(ctx, s.gone),
+		s.Series.Sweep(ctx, s.gone))
 }
 
 // gone reports whether a bulk action is known to have been removed. One that was never found is not

@@ -22,6 +22,7 @@ import (
 func Commands() []command.Command {
 	return []command.Command{
 		nodesCommand(), lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
+		seriesCommand(),
 	}
 }
 

@@ -124,7 +124,7 @@ func compareSeries(w io.Writer, a, b *model.ResourceResult) {
 		for i, s := range x.of.Seconds {
 			values[i] = float64(s.Workers)
 		}
-		fmt.Fprintf(w, "    %s  %s  up to %s\n", term.Pad(x.label, 8), spark(values, sparkWide, most), term.Number(x.of.WorkersPeak))
+		fmt.Fprintf(w, "    %s  %s  up to %s\n", term.Pad(x.label, 8), term.Spark(values, sparkWide, most), term.Number(x.of.WorkersPeak))
 	}
 	fmt.Fprintln(w)
 }

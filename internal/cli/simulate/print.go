@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -282,27 +281,10 @@ func printSeries(w io.Writer, x *model.ResourceResult) {
 			most = max(most, values[i])
 		}
 		if most > 0 {
-			fmt.Fprintf(w, "    %s  %s  up to %s\n", term.Pad(line.name, 8), spark(values, sparkWide, most), term.Number(int64(most+0.5)))
+			fmt.Fprintf(w, "    %s  %s  up to %s\n", term.Pad(line.name, 8), term.Spark(values, sparkWide, most), term.Number(int64(most+0.5)))
 		}
 	}
 	fmt.Fprintln(w)
-}
-
-// spark draws values as a line of blocks, the largest of those that share a
-// character; top is the value of a full block.
-func spark(values []float64, wide int, top float64) string {
-	blocks := []rune(" ▁▂▃▄▅▆▇█")
-	wide = min(wide, len(values))
-	var b strings.Builder
-	for i := range wide {
-		v := slices.Max(values[i*len(values)/wide : (i+1)*len(values)/wide])
-		level := 0
-		if v > 0 {
-			level = 1 + int(v/top*float64(len(blocks)-2)+0.5)
-		}
-		b.WriteRune(blocks[min(level, len(blocks)-1)])
-	}
-	return b.String()
 }
 
 func spanOf(s model.Span) string { return term.Span(time.Duration(s)) }

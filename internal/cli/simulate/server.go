@@ -131,7 +131,7 @@ func printSimulated(env *command.Env, s *api.Simulated, set []string) {
 		for _, point := range s.Shares.Points {
 			values = append(values, point.Shares[i])
 		}
-		row("share", fmt.Sprintf("%s %s", term.Pad(t, 12), spark(values, min(60, max(20, wide-30)), 1)))
+		row("share", fmt.Sprintf("%s %s", term.Pad(t, 12), term.Spark(values, min(60, max(20, wide-30)), 1)))
 	}
 	for _, a := range s.Assumptions {
 		row("assumed", a)

@@ -47,6 +47,34 @@ func (m *Machine) Actions(id weir.BulkID) (names []string) {
 	return names
 }
 
+// Resources returns the resources of a bulk action's steps; nil if they are not known here.
+func (m *Machine) Resources(id weir.BulkID) (names []string) {
+	b := m.bulks[id]
+	if b == nil {
+		return nil
+	}
+	for _, s := range b.steps {
+		names = append(names, s.def.Resource.Name)
+	}
+	return names
+}
+
+// Bound returns the lowest rate, of the bulk action or of a resource, that a step of it has; 0: none has one.
+func (m *Machine) Bound(id weir.BulkID) (least float64) {
+	b := m.bulks[id]
+	if b == nil {
+		return 0
+	}
+	for _, s := range b.steps {
+		for _, rate := range []float64{b.spec.Rates[s.def.Name], float64(s.def.Resource.Rate)} {
+			if rate > 0 && (least == 0 || rate < least) {
+				least = rate
+			}
+		}
+	}
+	return least
+}
+
 // Has reports whether a bulk action is here and has not ended.
 func (m *Machine) Has(id weir.BulkID) bool { return m.bulks[id] != nil }
 

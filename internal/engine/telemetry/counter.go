@@ -18,6 +18,8 @@ type Counter struct {
 	outcomes map[string]int64
 	waiting  map[string]float64
 	bulks    map[weir.BulkID]*counted // that have not ended
+	tallies  map[string]*Tally        // by resource; of all under the empty name
+	moved    map[weir.BulkID]*counted // since [Counter.TakeMoved] was called last
 
 	// Tasks mostly come from the same bulk action as the one before.
 	lastAction string
@@ -32,9 +34,11 @@ type Counter struct {
 type counted struct {
 	tenant  string
 	actions []string          // by step
+	uses    []string          // resources, by step
 	steps   []weir.StepCounts // as counted
-	done    int64
+	counts  weir.Counts       // as counted
 	started int64
+	sampled int64 // when it was last among those that moved; 0: never
 
 	// Whether it stalls: see stalls.
 	moved, refused int64 // as of the last look
@@ -46,6 +50,7 @@ type counted struct {
 func (t *Counter) Begin(now int64, m *partition.Machine) {
 	t.actions, t.finished, t.outcomes = map[string]*actionCounts{}, map[finish]int64{}, map[string]int64{}
 	t.waiting, t.bulks = map[string]float64{}, map[weir.BulkID]*counted{}
+	t.tallies, t.moved = map[string]*Tally{}, map[weir.BulkID]*counted{}
 	m.Census(func(h *partition.Held) { t.know(now, m, h) })
 }
 
@@ -54,7 +59,7 @@ func (t *Counter) know(now int64, m *partition.Machine, h *partition.Held) {
 		return // its home counts it
 	}
 	k := &counted{
-		tenant: h.Tenant, actions: m.Actions(h.ID), steps: slices.Clone(h.Steps), done: h.Counts.Done,
+		tenant: h.Tenant, actions: m.Actions(h.ID), uses: m.Resources(h.ID), steps: slices.Clone(h.Steps), counts: h.Counts,
 		started: h.Started, progress: now,
 	}
 	k.moved, k.refused = moves(h)
@@ -142,12 +147,17 @@ func (t *Counter) ended(now int64, k *counted, v *weir.Progress) {
 			t.action(action(i)).attempts(is, was)
 		}
 	}
+	t.tally(k, v)
 	copy(k.steps, v.Steps)
-	count(len(k.actions)-1, "done", v.Counts.Done-k.done)
-	k.done = v.Counts.Done
+	count(len(k.actions)-1, "done", v.Counts.Done-k.counts.Done)
+	k.counts = v.Counts
+	t.moved[v.ID] = k
 	if v.State.Final() {
 		t.outcomes[outcomeOf(v)]++
 		delete(t.bulks, v.ID)
+		if k.sampled == 0 {
+			delete(t.moved, v.ID) // it came and went between two samples
+		}
 		t.lastKnown = nil
 	}
 }

@@ -36,6 +36,7 @@ type Recorder struct {
 	blocked  map[string]float64 // seconds of lanes, by resource
 	starved  map[string]float64 // seconds of tenants
 	circuits map[transition]int64
+	tallies  map[string]*Tally  // by resource; of all under the empty name
 	decided  map[decision]int64 // by this node as the leader
 	commits  spread
 }
@@ -70,7 +71,7 @@ func New(slots int, weight func(tenant string) float64) *Recorder {
 		actions: map[string]*actionCounts{}, finished: map[finish]int64{}, outcomes: zeros[int64](outcomeNames[:]),
 		ingested: map[ingestion]int64{},
 		waiting:  zeros[float64](sched.WaitingOn()), blocked: map[string]float64{}, starved: map[string]float64{},
-		circuits: map[transition]int64{}, decided: map[decision]int64{},
+		circuits: map[transition]int64{}, decided: map[decision]int64{}, tallies: map[string]*Tally{},
 	}
 }
 
@@ -149,6 +150,13 @@ func (c *Recorder) Add(t *Counter) {
 	}
 	for r, s := range t.waiting {
 		c.waiting[r] += s
+	}
+	for name, n := range t.tallies {
+		if c.tallies[name] == nil {
+			c.tallies[name] = &Tally{}
+		}
+		c.tallies[name].add(n)
+		*n = Tally{}
 	}
 	clear(t.finished)
 	clear(t.outcomes)

@@ -47,6 +47,20 @@ func (s *Fleet) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
 	return out, nil
 }
 
+// ResourceNames returns the resources that an action or a node uses, or that have limits set.
+func (s *Fleet) ResourceNames(ctx context.Context) ([]string, error) {
+	all, err := s.Resources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(s.actions.Resources()))
+	for i := range all {
+		names = append(names, all[i].Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
 func newStatus(name string) *api.ResourceStatus {
 	return &api.ResourceStatus{Name: name, Circuit: "closed", Provenance: api.Provenance{Origin: "default"}}
 }

@@ -152,12 +152,17 @@ const pageSize = 64
 // All yields the records whose name begins with prefix, page by page, like [Table.List]. A damaged
 // record is yielded as its name and an error, and the others follow; any other error is the last.
 func (t *Table[T]) All(ctx context.Context, prefix string) iter.Seq2[Entry[T], error] {
-	return t.each(ctx, prefix, t.entry)
+	return t.each(ctx, prefix, "", t.entry)
+}
+
+// After is [Table.All] for the names that are greater than after.
+func (t *Table[T]) After(ctx context.Context, after string) iter.Seq2[Entry[T], error] {
+	return t.each(ctx, "", after, t.entry)
 }
 
 // Versions is [Table.All] without the values: it decodes nothing.
 func (t *Table[T]) Versions(ctx context.Context, prefix string) iter.Seq2[Entry[T], error] {
-	return t.each(ctx, prefix, func(name string, raw []byte) (Entry[T], error) {
+	return t.each(ctx, prefix, "", func(name string, raw []byte) (Entry[T], error) {
 		head, _, err := open(t.key(name), raw)
 		if err != nil {
 			return Entry[T]{}, err
@@ -166,10 +171,10 @@ func (t *Table[T]) Versions(ctx context.Context, prefix string) iter.Seq2[Entry[
 	})
 }
 
-func (t *Table[T]) each(ctx context.Context, prefix string,
+func (t *Table[T]) each(ctx context.Context, prefix, after string,
 	read func(name string, raw []byte) (Entry[T], error)) iter.Seq2[Entry[T], error] {
 	return func(yield func(Entry[T], error) bool) {
-		for after, more := "", true; more; {
+		for after, more := after, true; more; {
 			page, err := t.page(ctx, prefix, after, pageSize)
 			if err != nil {
 				yield(Entry[T]{}, err)

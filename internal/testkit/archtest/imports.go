@@ -25,7 +25,7 @@ var Core = []string{
 	"internal/lab/virtual", "internal/core/capacity", "internal/core/sched", "internal/core/chain", "internal/core/limit",
 	"internal/core/retry", "internal/core/scale", "internal/core/flow", "internal/core/block", "internal/core/heap",
 	"internal/core/route", "internal/core/quota", "internal/core/filter", "internal/core/fault",
-	"internal/edge/mapping", "internal/core/near", "internal/core/jsonsize",
+	"internal/edge/mapping", "internal/core/near", "internal/core/jsonsize", "internal/core/series",
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.
@@ -144,7 +144,7 @@ func commandRows() []Row {
 
 // surface lists the user-facing packages in the order of imports: each may use those after it.
 var surface = []string{
-	"internal/server", "internal/service", "internal/service/result", "internal/service/watch", "internal/service/outlook",
+	"internal/server", "internal/service", "internal/service/series", "internal/service/result", "internal/service/watch", "internal/service/outlook",
 	"internal/service/bulk",
 	"internal/service/draft", "internal/service/fleet", "internal/service/chain", "internal/service/registry",
 	"internal/service/check",
