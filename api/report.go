@@ -120,8 +120,8 @@ type Clash struct {
 	Share    float64 `json:"share" doc:"The share left for this bulk action"`
 }
 
-// Timeline tells what happened to a bulk action as a whole, the newest first.
-type Timeline struct {
+// Events tells what happened to a bulk action as a whole, the newest first.
+type Events struct {
 	Data []Event `json:"data" nullable:"false"`
 }
 

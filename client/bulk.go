@@ -176,6 +176,6 @@ func positive(n int) string {
 
 // Timeline tells what happened to a bulk action as a whole, the newest first; a limit of 0 is the server's default.
 func (c *Client) Timeline(ctx context.Context, id string, limit int) ([]api.Event, error) {
-	out, err := get[api.Timeline](ctx, c, "GET", with(route(bulkActions, id, "timeline"), "limit", positive(limit)), nil)
+	out, err := get[api.Events](ctx, c, "GET", with(route(bulkActions, id, "timeline"), "limit", positive(limit)), nil)
 	return out.Data, err
 }

@@ -20,7 +20,7 @@ type timelineInput struct {
 }
 
 // timeline tells what happened to a bulk action as a whole, the newest first.
-func (s *Server) timeline(ctx context.Context, in *timelineInput) (*body[api.Timeline], error) {
+func (s *Server) timeline(ctx context.Context, in *timelineInput) (*body[api.Events], error) {
 	b, err := s.svc.Bulks.Get(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Server) timeline(ctx context.Context, in *timelineInput) (*body[api.Tim
 		}
 	}
 	slices.SortStableFunc(list, func(a, b api.Event) int { return b.At.Compare(a.At) })
-	return answer(api.Timeline{Data: orEmpty(list[:min(len(list), in.Limit)])}, nil)
+	return answer(api.Events{Data: orEmpty(list[:min(len(list), in.Limit)])}, nil)
 }
 
 // audited returns the changes of a bulk action that people and programs have made.

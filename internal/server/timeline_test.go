@@ -32,7 +32,7 @@ func TestATimelineTellsCommandsFailuresAndTheEnd(t *testing.T) {
 	ana.Call("POST", "/v1/bulk-actions/"+made.ID+"/resume", `{}`, 200, nil)
 	close(open)
 	ana.Until(made.ID, api.Completed)
-	var got api.Timeline
+	var got api.Events
 	ana.Call("GET", "/v1/bulk-actions/"+made.ID+"/timeline", "", 200, &got)
 	kinds := []string{}
 	for i, e := range got.Data {
