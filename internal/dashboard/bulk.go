@@ -84,6 +84,8 @@ type bulkPage struct {
 	Why      string
 	WhyMore  string
 	Steps    []stepLine
+	Speed    template.HTML // chart of its whole life, empty before it has one
+	Finding  string
 	Errors   []api.ErrorGroup
 	Events   []happening
 }
@@ -115,6 +117,9 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	for i, s := range p.Steps {
 		page.Steps = append(page.Steps, lineOf(i, s))
 	}
+	if err := page.draw(ctx, v); err != nil {
+		return c, err
+	}
 	if p.Counts.Failed > 0 {
 		if page.Errors, err = v.api.ErrorGroups(ctx, h.Bulk.ID); err != nil {
 			return c, err
@@ -126,6 +131,32 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	}
 	c.Page = page
 	return c, nil
+}
+
+// draw shows the speed of a bulk action since its start.
+func (page *bulkPage) draw(ctx context.Context, v *visit) error {
+	if page.Bulk.StartedAt.IsZero() {
+		return nil
+	}
+	s, err := v.api.BulkSeries(ctx, page.Bulk.ID)
+	if err != nil || s.Points < 2 {
+		return err
+	}
+	ended := plus(s.Done, s.Failed, s.Cancelled)
+	now, _ := last(s.PerSecond(ended))
+	page.Finding = format.Rate(now) + " now"
+	if page.Bulk.State.Final() {
+		page.Finding = "It has ended"
+	}
+	if allowed, limited := last(s.AllowedRate); limited {
+		page.Finding += ", " + format.Count(int64(allowed)) + "/s allowed"
+	}
+	if flight, known := last(s.InFlight); known && !page.Bulk.State.Final() {
+		page.Finding += ", " + format.Items(int64(flight)) + " in flight"
+	}
+	page.Finding += "."
+	page.Speed = v.speed("c-life", "Items per second since the start", page.Finding, 120, &s.Timeline, ended, s.AllowedRate)
+	return nil
 }
 
 // end says when the bulk action ends, or ended.

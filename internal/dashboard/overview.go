@@ -3,7 +3,9 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"html/template"
 	"slices"
+	"time"
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
@@ -15,6 +17,9 @@ type overviewPage struct {
 	Stats []stat
 	Todo  []todo
 	Lines []line
+	// Speed is the chart of the last hour, empty for people who see their tenants only; Finding says what it shows.
+	Speed            template.HTML
+	Finding, Because string
 }
 
 // stat is one figure with what proves or explains it.
@@ -50,7 +55,7 @@ func (d *Dashboard) overview(ctx context.Context, v *visit) (content, error) {
 		}
 	}
 	page := overviewPage{Lines: lines, Todo: todos(active)}
-	if page.Stats, err = v.stats(ctx, running, len(page.Todo)); err != nil {
+	if err := page.measure(ctx, v, running); err != nil {
 		return content{}, err
 	}
 	page.Todo = page.Todo[:min(len(page.Todo), mostTodo)]
@@ -81,26 +86,76 @@ func todos(lines []line) (all []todo) {
 	return all
 }
 
-func (v *visit) stats(ctx context.Context, running, todos int) ([]stat, error) {
+// measure fills in the figures, and the chart of what all tenants share.
+func (p *overviewPage) measure(ctx context.Context, v *visit, running int) error {
 	unit := ""
 	if running == onPage {
 		unit = "or more"
 	}
-	scale, err := v.api.Scale(ctx)
-	if err != nil {
-		return nil, err
+	add := func(name, value, unit, text string) { p.Stats = append(p.Stats, stat{name, value, unit, text}) }
+	add("Running", format.Count(int64(running)), unit, format.Plural(int64(len(p.Todo)), "bulk action needs", "bulk actions need")+" attention")
+	if v.operates() {
+		series, err := v.hour(ctx, "")
+		if err != nil {
+			return err
+		}
+		p.draw(v, &series)
 	}
-	var failed int64
 	groups, err := v.api.DLQGroups(ctx, api.DLQFilter{})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	var failed int64
 	for i := range groups {
 		failed += groups[i].Count
 	}
-	return []stat{
-		{"Running", format.Count(int64(running)), unit, format.Plural(int64(todos), "bulk action needs", "bulk actions need") + " attention"},
-		{"Failed, not dealt with", format.Count(failed), "", fmt.Sprintf("in %s", format.Plural(int64(len(groups)), "group", "groups"))},
-		{"Workers", format.Count(int64(scale.Workers)), "", "on " + format.Plural(int64(scale.Nodes), "node", "nodes")},
-	}, nil
+	add("Failed, not dealt with", format.Count(failed), "", fmt.Sprintf("in %s", format.Plural(int64(len(groups)), "group", "groups")))
+	if !v.operates() {
+		return nil
+	}
+	scale, err := v.api.Scale(ctx)
+	if err != nil {
+		return err
+	}
+	add("Workers", format.Count(int64(scale.Workers)), "", "on "+format.Plural(int64(scale.Nodes), "node", "nodes"))
+	return nil
+}
+
+// draw shows the last hour of all resources together.
+func (p *overviewPage) draw(v *visit, s *api.Series) {
+	ended := plus(s.Done, s.Failed)
+	now, _ := last(s.PerSecond(ended))
+	allowed, limited := last(s.AllowedRate)
+	of := "no limit on all together"
+	if limited {
+		of = "of " + format.Count(int64(allowed)) + " allowed"
+	}
+	p.Stats = append(p.Stats, stat{"Speed now", format.Count(int64(now + 0.5)), "items/s", of})
+	if oldest, known := last(s.OldestReady); known && oldest > 0 {
+		p.Stats = append(p.Stats, stat{"Longest wait for a turn", format.Duration(time.Duration(oldest * float64(time.Second))), "", "of a tenant with items ready"})
+	} else {
+		p.Stats = append(p.Stats, stat{"Longest wait for a turn", "–", "", "nothing waits"})
+	}
+	recent := func(c api.Column) float64 { // the last 15 minutes
+		return c[max(0, len(c)-int(15*time.Minute/time.Duration(max(s.Step, 1)))):].Sum()
+	}
+	failures, all := recent(s.Failed), recent(ended)
+	share := "–"
+	if all > 0 {
+		share = format.Percent(failures / all)
+	}
+	p.Stats = append(p.Stats, stat{"Failures, last 15\u00a0min", share, "", fmt.Sprintf("%s of %s", format.Count(int64(failures)), format.Items(int64(all)))})
+	if s.Points == 0 {
+		return
+	}
+	p.Finding = fmt.Sprintf("%s items per second now, %s.", format.Count(int64(now+0.5)), of)
+	switch ready, _ := last(s.Ready); {
+	case limited && now > 0.9*allowed:
+		p.Because = "The limits are the bottleneck; more workers would not help."
+	case ready == 0:
+		p.Because = "Nothing waits."
+	default:
+		p.Because = format.Items(int64(ready)) + " are ready."
+	}
+	p.Speed = v.speed("c-speed", "Items per second, last hour", p.Finding+" "+p.Because, 148, &s.Timeline, ended, s.AllowedRate)
 }

@@ -28,7 +28,8 @@ type Series struct {
 	Dotted bool
 }
 
-// Point is the value at a time. A bound that is not above 0 is unknown, and not drawn.
+// Point is the value at a time. A value that is not a number is unknown: the line has a gap there. A bound that is not
+// above 0 is unknown, and not drawn.
 type Point struct {
 	At    time.Time
 	Value float64
@@ -80,13 +81,15 @@ type (
 	tick  struct{ Y, Label string }
 	event struct{ X, Text string }
 	label struct{ Y, Text string }
-	row   struct{ Time, Value, Bound string }
+	row   struct{ X, Time, Value, Bound string }
 )
 
 // most returns the largest value that the chart shows.
 func (s *Series) most() (most float64) {
 	for _, p := range s.Points {
-		most = max(most, p.Value, p.Bound)
+		if most = max(most, p.Bound); p.known() {
+			most = max(most, p.Value)
+		}
 	}
 	return most
 }
@@ -132,20 +135,44 @@ func percent(part float64) string {
 	return strconv.FormatFloat(math.Round(min(max(part, 0), 1)*1e4)/100, 'f', -1, 64)
 }
 
-func (s *Series) line(top float64) string {
+func (p *Point) known() bool { return !math.IsNaN(p.Value) }
+
+// runs calls f with each run of points whose values are known.
+func (s *Series) runs(f func(run []Point)) {
+	from := 0
+	for i := range s.Points {
+		if !s.Points[i].known() {
+			if i > from {
+				f(s.Points[from:i])
+			}
+			from = i + 1
+		}
+	}
+	if from < len(s.Points) {
+		f(s.Points[from:])
+	}
+}
+
+func (s *Series) path(run []Point, top float64) string {
 	var b strings.Builder
-	for i, p := range s.Points {
+	for i, p := range run {
 		b.WriteByte("ML"[min(i, 1)])
 		b.WriteString(s.x(p.At) + " " + place(p.Value, top))
+	}
+	if len(run) == 1 { // a dot
+		b.WriteString("h0.3")
 	}
 	return b.String()
 }
 
-func (s *Series) area(top float64) string {
-	if len(s.Points) == 0 {
-		return ""
-	}
-	return s.line(top) + "V100H" + s.x(s.Points[0].At) + "Z"
+func (s *Series) line(top float64) (all string) {
+	s.runs(func(run []Point) { all += s.path(run, top) })
+	return all
+}
+
+func (s *Series) area(top float64) (all string) {
+	s.runs(func(run []Point) { all += s.path(run, top) + "V100H" + s.x(run[0].At) + "Z" })
+	return all
 }
 
 // bound is a line with steps: a limit holds until it is changed.
@@ -176,14 +203,20 @@ func (s *Series) lastBound(top float64) *label {
 	return &label{Y: place(b, top), Text: strings.ToLower(s.Bound) + " " + short(math.Round(b))}
 }
 
-// table returns at most 13 rows: the newest, and others evenly before it.
+// mostRows is how many rows the table of a chart has.
+const mostRows = 61
+
+// table returns the newest point, and others evenly before it.
 func (s *Series) table() (rows []row) {
-	every := max((len(s.Points)+11)/12, 1)
+	every := max((len(s.Points)+mostRows-2)/(mostRows-1), 1)
 	for i, p := range s.Points {
 		if (len(s.Points)-1-i)%every != 0 {
 			continue
 		}
-		r := row{Time: s.Clock.Time(p.At), Value: short(math.Round(p.Value*10) / 10), Bound: "–"}
+		r := row{X: s.x(p.At), Time: s.Clock.Time(p.At), Value: "Unknown", Bound: "–"}
+		if p.known() {
+			r.Value = short(math.Round(p.Value*10) / 10)
+		}
 		if p.Bound > 0 {
 			r.Bound = short(math.Round(p.Bound*10) / 10)
 		}
@@ -207,4 +240,4 @@ var figure = template.Must(template.New("chart").Parse(`<div class="chart">
 </div>
 <details class="tv"><summary>Show as table</summary><table><caption class="vh">{{.Title}}</caption><thead><tr><th scope="col">Time</th><th scope="col" class="num">{{.Unit}}</th>
 {{- if .Bound}}<th scope="col" class="num">{{.Bound}}</th>{{end}}</tr></thead><tbody>
-{{- $bound := .Bound}}{{range .Table}}<tr><th scope="row">{{.Time}}</th><td class="num">{{.Value}}</td>{{if $bound}}<td class="num">{{.Bound}}</td>{{end}}</tr>{{end}}</tbody></table></details>`))
+{{- $bound := .Bound}}{{range .Table}}<tr data-x="{{.X}}"><th scope="row">{{.Time}}</th><td class="num">{{.Value}}</td>{{if $bound}}<td class="num">{{.Bound}}</td>{{end}}</tr>{{end}}</tbody></table></details>`))
