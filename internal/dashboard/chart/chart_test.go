@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func TestASeriesIsDrawnWithItsLimitItsTicksAndATable(t *testing.T) {
 			t.Errorf("lacks %s:\n%s", want, got)
 		}
 	}
-	if n := strings.Count(got, `<th scope="row">`); n > 13 {
+	if n := strings.Count(got, `<th scope="row">`); n > 61 {
 		t.Errorf("the table has %d rows", n)
 	}
 }
@@ -102,4 +103,19 @@ func TestPartsOfAStackFollowEachOther(t *testing.T) {
 func TestSparksAndSharesAreWellFormed(t *testing.T) {
 	wellFormed(t, string(Spark(`3 in "the" last hour`, []int64{0, 3, 1})))
 	wellFormed(t, string(Share(0.52, 0.5)))
+}
+
+func TestAGapInWhatIsKnownIsAGapInTheLine(t *testing.T) {
+	at := time.Date(2026, 11, 15, 13, 0, 0, 0, time.UTC)
+	s := Series{ID: "c", Title: "t", Unit: "Items/s", Height: 100, From: at, To: at.Add(40 * time.Second), Clock: format.Clock{Zone: time.UTC, Now: at}}
+	for i, v := range []float64{10, 10, math.NaN(), 10, 10} {
+		s.Points = append(s.Points, Point{At: at.Add(time.Duration(i) * 10 * time.Second), Value: v})
+	}
+	got := string(s.HTML())
+	if !strings.Contains(got, `class="l" d="M0 `) || strings.Count(got, "V100H") != 2 || strings.Contains(got, "NaN") {
+		t.Errorf("the line goes over the gap:\n%s", got)
+	}
+	if !strings.Contains(got, "Unknown") {
+		t.Errorf("the table does not say that a value is unknown:\n%s", got)
+	}
 }
