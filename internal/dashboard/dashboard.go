@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -88,14 +89,14 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // parse reads the templates: each page is the frame with its own main part.
 func parse() map[string]*template.Template {
-	frame := template.Must(template.New("frame").Funcs(functions).ParseFS(files, "templates/frame.html", "templates/parts.html"))
+	frame := template.Must(template.New("frame").Funcs(functions).ParseFS(files, "templates/frame.html", "templates/parts*.html"))
 	pages := map[string]*template.Template{}
 	entries, err := fs.ReadDir(files, "templates")
 	if err != nil {
 		panic(err) // they are embedded
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != "frame.html" && name != "parts.html" {
+		if name := e.Name(); name != "frame.html" && !strings.HasPrefix(name, "parts") {
 			pages[name[:len(name)-len(".html")]] = template.Must(template.Must(frame.Clone()).ParseFS(files, "templates/"+name))
 		}
 	}

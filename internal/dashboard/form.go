@@ -17,6 +17,8 @@ import (
 type done struct {
 	// To is the page that follows, below the root.
 	To string
+	// Show is the page that answers at once, instead of To: what it says must not be in an address or a cookie.
+	Show *pageAgain
 	// Note says on that page what was done. Its text may be empty: then nothing is said.
 	Note note
 }
@@ -51,6 +53,10 @@ func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, e
 		}
 		if err != nil {
 			d.fail(w, v, err)
+			return
+		}
+		if did.Show != nil {
+			d.render(w, v, did.Show.name, http.StatusOK, did.Show.content)
 			return
 		}
 		d.follow(w, v, did)
