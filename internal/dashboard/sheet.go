@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ type sheet struct {
 	// Told is what a check has found.
 	Told   []string
 	ToldOf string
+	Hidden []fact // fields to send along
 	Once   bool
 	Action string
 }
@@ -46,6 +48,29 @@ type input struct {
 
 // option is one choice of a select.
 type option struct{ Value, Name string }
+
+// sheet registers a form with its own page: make returns it as it is before anything is typed, act does it.
+func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*sheet, error), act func(context.Context, *visit, *sheet) (done, error)) {
+	d.page(path, "sheet", func(ctx context.Context, v *visit) (content, error) {
+		s, err := make(ctx, v)
+		if err != nil {
+			return content{}, err
+		}
+		return s.content(v), nil
+	})
+	d.form(path, func(ctx context.Context, v *visit) (done, error) {
+		s, err := make(ctx, v)
+		if err != nil {
+			return done{}, err
+		}
+		s.read(v)
+		did, err := act(ctx, v, s)
+		if err != nil {
+			return done{}, s.refused(v, err)
+		}
+		return did, nil
+	})
+}
 
 // ID returns the id of the element.
 func (i *input) ID() string {
