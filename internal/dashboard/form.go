@@ -125,7 +125,9 @@ type question struct {
 	Button, Stay string
 	// Needed says that a reason has to be given.
 	Needed bool
-	Scope  string // that the button needs
+	// NoReason asks for no reason: the API would not keep it.
+	NoReason bool
+	Scope    string // that the button needs
 
 	Typed, Reason           string
 	TypedFault, ReasonFault string

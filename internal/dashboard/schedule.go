@@ -130,7 +130,7 @@ func (v *visit) askDeleteSchedule(ctx context.Context) (*question, error) {
 		next = v.when(s.Next[0], s.Zone) + ", and every later time"
 	}
 	return &question{
-		Title: "Delete " + s.Name + "?", Up: "/schedules/" + escape(s.ID), UpName: s.Name, Scope: "submit",
+		Title: "Delete " + s.Name + "?", Up: "/schedules/" + escape(s.ID), UpName: s.Name, Scope: "submit", NoReason: true,
 		Facts: []fact{{"Will not fire", next}, {"Stays", "every bulk action that it has made"}, {"Goes", "its settings and the list of its last times"}},
 		Text:  "A deleted schedule cannot be brought back. To stop it for a while, pause it.", Button: "Delete the schedule", Stay: "Keep it",
 	}, nil

@@ -4,4 +4,3 @@ func (d *Dashboard) newPages()       {}
 func (d *Dashboard) resourcePages()  {}
 func (d *Dashboard) lanePages()      {}
 func (d *Dashboard) simulatorPages() {}
-func (d *Dashboard) settingsPages()  {}
