@@ -28,3 +28,26 @@ func (c *Client) Backfill(ctx context.Context, id string, b api.Backfill) ([]tim
 	out, err := get[api.ScheduleTimes](ctx, c, "POST", route("schedules", id, "backfill"), b)
 	return out.Times, err
 }
+
+// Times asks for the times of a cron rule, without a schedule.
+type Times struct {
+	// Cron has five fields; Zone is an IANA zone, UTC if empty.
+	Cron, Zone string
+	// From and To bound the times. Default: from now on, without an end.
+	From, To time.Time
+	// N is the most times; 0: as many as the server likes to tell.
+	N int
+}
+
+// Times returns when a schedule would fire.
+func (c *Client) Times(ctx context.Context, t Times) ([]time.Time, error) {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	out, err := get[api.ScheduleTimes](ctx, c, "GET", with(route("schedule-times"), "cron", t.Cron, "zone", t.Zone,
+		"from", at(t.From), "to", at(t.To), "n", positive(t.N)), nil)
+	return out.Times, err
+}

@@ -98,7 +98,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // parse reads the templates: each page is the frame with its own main part.
 func parse() map[string]*template.Template {
-	frame := template.Must(template.New("frame").Funcs(functions).ParseFS(files, "templates/frame.html", "templates/parts.html"))
+	frame := template.Must(template.New("frame").Funcs(functions).ParseFS(files, "templates/frame.html", "templates/parts*.html"))
 	pages := map[string]*template.Template{}
 	entries, err := fs.ReadDir(files, "templates")
 	if err != nil {
@@ -106,12 +106,12 @@ func parse() map[string]*template.Template {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if name == "frame.html" || strings.HasSuffix(name, "parts.html") {
+		if name == "frame.html" || name == "bulk-head.html" || strings.HasPrefix(name, "parts") {
 			continue
 		}
 		of := []string{"templates/" + name}
 		if strings.HasPrefix(name, "bulk-") { // the pages of one bulk action have a head in common
-			of = append(of, "templates/bulk-parts.html")
+			of = append(of, "templates/bulk-head.html")
 		}
 		pages[strings.TrimSuffix(name, ".html")] = template.Must(template.Must(frame.Clone()).ParseFS(files, of...))
 	}

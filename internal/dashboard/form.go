@@ -18,6 +18,8 @@ import (
 type done struct {
 	// To is the page that follows, below the root.
 	To string
+	// Show is the page that answers at once, instead of To: what it says must not be in an address or a cookie.
+	Show *pageAgain
 	// Note says on that page what was done. Its text may be empty: then nothing is said.
 	Note note
 }
@@ -55,6 +57,10 @@ func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, e
 		}
 		if err != nil {
 			d.fail(w, v, err)
+			return
+		}
+		if did.Show != nil {
+			d.render(w, v, did.Show.name, http.StatusOK, did.Show.content)
 			return
 		}
 		d.follow(w, v, did)
@@ -126,7 +132,9 @@ type question struct {
 	Button, Stay string
 	// Needed says that a reason has to be given.
 	Needed bool
-	Scope  string // that the button needs
+	// NoReason asks for no reason: the API would not keep it.
+	NoReason bool
+	Scope    string // that the button needs
 
 	Typed, Reason           string
 	TypedFault, ReasonFault string

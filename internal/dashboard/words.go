@@ -43,29 +43,6 @@ func signOf(s api.State) sign {
 	return sign{"draft", string(s), "cancelled"}
 }
 
-// itemSign returns how the state of an item is shown.
-func itemSign(r api.ItemResult) sign {
-	switch r.State {
-	case "done":
-		if r.Reason == "skipped" {
-			return sign{"done", "Done, without a call", "done"}
-		}
-		return sign{"done", "Done", "done"}
-	case "failed":
-		return sign{"failed", "Failed", "failed"}
-	case "in_flight":
-		return sign{"running", "In flight", "running"}
-	case "waiting":
-		return sign{"waiting", "Waiting to retry", "waiting"}
-	case "cancelled":
-		if r.Reason == "condition" {
-			return sign{"cancelled", "Left out: the condition was not met", "cancelled"}
-		}
-		return sign{"cancelled", "Cancelled", "cancelled"}
-	}
-	return sign{"waiting", "Ready", "waiting"}
-}
-
 // waitingOn says in words why a bulk action does not move faster.
 func waitingOn(c api.Cause) string {
 	of := func(what string) string {

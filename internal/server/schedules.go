@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -41,6 +43,8 @@ func (s *Server) scheduleRoutes() {
 	add(s, post(access.Submit, "schedule.backfill", one+"/backfill", tag, "Create the bulk actions of past times").
 		about("Creates them one after the other, except those that exist already."), h.backfill)
 	add(s, get(access.Read, "schedule.next", one+"/next", tag, "List the next times of a schedule"), h.nextTimes)
+	add(s, get(access.Read, "schedule.times", "/v1/schedule-times", tag, "List the times of a cron rule, without a schedule").
+		about("Shows when a schedule would fire before it is created, or which times a backfill would make up for."), ruleTimes)
 }
 
 // mySchedule finds a schedule that the caller sees.
@@ -202,4 +206,34 @@ func (s schedules) nextTimes(ctx context.Context, in *nextInput) (*body[api.Sche
 	}
 	times, err := nextOf(sch, in.N)
 	return answer(api.ScheduleTimes{Times: orEmpty(times)}, err)
+}
+
+type ruleTimesInput struct {
+	Cron string    `query:"cron" required:"true" maxLength:"256" doc:"Five fields: minute, hour, day, month, weekday" example:"0 9 * * 1"`
+	Zone string    `query:"zone" maxLength:"64" doc:"IANA zone of cron. Default UTC" example:"Asia/Tokyo"`
+	From time.Time `query:"from" doc:"Times from this one on. Default: after now"`
+	To   time.Time `query:"to" doc:"Times up to this one. Default: no end"`
+	N    int       `query:"n" minimum:"1" maximum:"1000" default:"5" doc:"Maximum number of times"`
+}
+
+// ruleTimes lists when a rule fires.
+func ruleTimes(_ context.Context, in *ruleTimesInput) (*body[api.ScheduleTimes], error) {
+	rule, err := schedule.ParseRule(in.Cron, cmp.Or(in.Zone, "UTC"))
+	if err != nil {
+		return nil, scheduleFault(err)
+	}
+	from := in.From
+	if from.IsZero() {
+		from = time.Now()
+	}
+	var times []time.Time
+	if in.To.IsZero() {
+		times = schedule.NextN(rule, from.Add(-1), in.N)
+	} else {
+		times = schedule.Slots(rule, from, in.To, in.N)
+	}
+	for i := range times {
+		times[i] = times[i].UTC()
+	}
+	return answer(api.ScheduleTimes{Times: orEmpty(times)}, nil)
 }

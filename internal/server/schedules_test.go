@@ -3,11 +3,13 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 func newPlace(w *world, tenant string) *place {
@@ -154,5 +156,26 @@ func TestWhatCanNeverWorkIsGivenUp(t *testing.T) {
 	}
 	if a := acme.must("GET", "/v1/bulk-actions", "", nil); !strings.Contains(a.body, `"data":[]`) {
 		t.Errorf("something is left: %s", a.body)
+	}
+}
+
+func TestTheTimesOfARuleAreListedWithoutASchedule(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{})
+	var got api.ScheduleTimes
+	n.Call("GET", "/v1/schedule-times?cron=0+9+*+*+1&zone=Asia/Tokyo&from=2026-11-16T00:00:00Z&n=2", "", 200, &got)
+	want := []time.Time{time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
+	if !slices.EqualFunc(got.Times, want, time.Time.Equal) {
+		t.Errorf("times %v, want %v", got.Times, want)
+	}
+	n.Call("GET", "/v1/schedule-times?cron=0+*+*+*+*&from=2026-11-16T00:00:00Z&to=2026-11-16T23:59:00Z&n=1000", "", 200, &got)
+	if len(got.Times) != 24 {
+		t.Errorf("%d times a day, want 24", len(got.Times))
+	}
+	for path, field := range map[string]string{"cron=61+*+*+*+*": "cron", "cron=0+*+*+*+*&zone=Mars": "zone"} {
+		var p api.Problem
+		n.Call("GET", "/v1/schedule-times?"+path, "", 422, &p)
+		if len(p.Errors) != 1 || p.Errors[0].Field != field {
+			t.Errorf("%s: problem %+v, want the field %s", path, p, field)
+		}
 	}
 }

@@ -46,7 +46,7 @@ func lastFire(all []api.ScheduledFire) string {
 
 func schedulesCommand() command.Command {
 	return command.Command{Use: "schedules",
-		Short: "manage schedules of bulk actions: list, get, create, pause, resume, next, backfill, delete",
+		Short: "manage schedules of bulk actions: list, get, create, pause, resume, next, times, backfill, delete",
 		Subs: []command.Command{
 			schedules.list("list the schedules", ""), schedules.get("show a schedule, its next time and its last result"),
 			schedules.create("create a schedule", `  weir schedules create -f monday.yaml`),
@@ -57,6 +57,16 @@ func schedulesCommand() command.Command {
 					n := fs.Int("count", 5, "number of times, `N`")
 					return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
 						times, err := l.NextTimes(ctx, args[0], *n)
+						return showTimes(l, times, err)
+					})
+				}},
+			{Use: "times CRON", Short: "list the times of a cron rule, without a schedule", Args: command.Args(1, 1, "CRON"),
+				Example: `  weir schedules times "0 9 * * 1" --zone Asia/Tokyo`,
+				Bind: func(fs *pflag.FlagSet) command.Runner {
+					zone := fs.String("zone", "UTC", "time `ZONE` of the rule")
+					n := fs.Int("count", 5, "number of times, `N`")
+					return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+						times, err := l.Times(ctx, client.Times{Cron: args[0], Zone: *zone, N: *n})
 						return showTimes(l, times, err)
 					})
 				}},

@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
+	"github.com/weirhq/weir/internal/dashboard/format"
+)
+
+// schedulePage is the page of one schedule.
+type schedulePage struct {
+	scheduleLine
+	Facts   []fact
+	History []fireView
+	More    int
+}
+
+// mostFires is how many of the last times are shown with what came of them.
+const mostFires = 20
+
+func (d *Dashboard) schedule(ctx context.Context, v *visit) (content, error) {
+	s, err := v.api.Schedules().Get(ctx, v.PathValue("id"))
+	if err != nil {
+		return content{}, err
+	}
+	line, err := v.scheduleLine(ctx, s)
+	if err != nil {
+		return content{}, err
+	}
+	page := schedulePage{scheduleLine: line, Facts: v.scheduleFacts(&s), More: len(s.History) - mostFires}
+	for _, f := range s.History[:min(len(s.History), mostFires)] {
+		view, err := v.fire(ctx, f)
+		if err != nil {
+			return content{}, err
+		}
+		page.History = append(page.History, view)
+	}
+	return content{Title: s.Name, Nav: "Schedules", Page: page, Weir: []string{"weir schedules get " + s.ID, "weir schedules next " + s.ID}}, nil
+}
+
+var overlaps = []option{{"skip", "Skip that time"}, {"queue", "Wait until it has ended"}, {"allow", "Run beside it"}}
+
+// scheduleFacts says how a schedule is set.
+func (v *visit) scheduleFacts(s *api.Schedule) []fact {
+	var next []string
+	for _, at := range s.Next {
+		next = append(next, v.when(at, s.Zone))
+	}
+	var waiting []string
+	for _, at := range s.Waiting {
+		waiting = append(waiting, v.when(at, ""))
+	}
+	missed := fmt.Sprintf("Run late if within %s, the newest only", format.Duration(time.Duration(s.CatchUp)))
+	if s.CatchUpAll {
+		missed = fmt.Sprintf("All of them run late if within %s", format.Duration(time.Duration(s.CatchUp)))
+	}
+	until := "Never"
+	if !s.Until.IsZero() {
+		until = v.when(s.Until, s.Zone)
+	}
+	facts := []fact{{"Next five", cmp.Or(strings.Join(next, " · "), "None")}}
+	if waiting != nil {
+		facts = append(facts, fact{"Waiting to fire", strings.Join(waiting, " · ")})
+	}
+	return append(facts, fact{"Does", does(&s.BulkAction)}, fact{"If still running", nameOf(overlaps, cmp.Or(s.Overlap, "skip"))},
+		fact{"Missed times", missed}, fact{"Ends", until}, fact{"Made", v.clock.Time(s.CreatedAt)})
+}
+
+// does says in words what a bulk action to create does.
+func does(b *api.NewBulkAction) string {
+	if b.Template != "" {
+		return "The template " + b.Template
+	}
+	var steps []string
+	for _, s := range b.Steps {
+		steps = append(steps, s.Action)
+	}
+	return strings.Join(steps, ", then ")
+}
+
+func nameOf(list []option, value string) string {
+	for _, o := range list {
+		if o.Value == value {
+			return o.Name
+		}
+	}
+	return value
+}
+
+// scheduleVerb makes the form that pauses or resumes a schedule.
+func scheduleVerb(name string, do func(*client.Client, context.Context, string, string) (api.Schedule, error), then string,
+) func(context.Context, *visit) (done, error) {
+	return func(ctx context.Context, v *visit) (done, error) {
+		id, reason := v.PathValue("id"), strings.TrimSpace(v.FormValue("reason"))
+		s, err := do(v.api, ctx, id, reason)
+		if err != nil {
+			return done{}, err
+		}
+		said := s.Name + " is paused."
+		if name == "resume" {
+			said = s.Name + " is on again."
+			if len(s.Next) > 0 {
+				said = s.Name + " is on again, and fires next " + v.when(s.Next[0], s.Zone) + "."
+			}
+		}
+		command := "weir schedules " + name + " " + id
+		if reason != "" {
+			command += " --reason " + quoted(reason)
+		}
+		to := "/schedules/" + escape(id)
+		if v.FormValue("from") == "list" {
+			to = "/schedules"
+		}
+		return done{To: to, Note: note{Text: said, Then: then, Weir: []string{command}}}, nil
+	}
+}
+
+func (v *visit) askDeleteSchedule(ctx context.Context) (*question, error) {
+	s, err := v.api.Schedules().Get(ctx, v.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	next := "None: it is over or paused"
+	if len(s.Next) > 0 {
+		next = v.when(s.Next[0], s.Zone) + ", and every later time"
+	}
+	return &question{
+		Title: "Delete " + s.Name + "?", Up: "/schedules/" + escape(s.ID), UpName: s.Name, Scope: "submit", NoReason: true,
+		Facts: []fact{{"Will not fire", next}, {"Stays", "every bulk action that it has made"}, {"Goes", "its settings and the list of its last times"}},
+		Text:  "A deleted schedule cannot be brought back. To stop it for a while, pause it.", Button: "Delete the schedule", Stay: "Keep it",
+	}, nil
+}
+
+func (d *Dashboard) deleteSchedule(ctx context.Context, v *visit) (done, error) {
+	q, err := v.askDeleteSchedule(ctx)
+	if err == nil {
+		err = v.answered(q, "Schedules")
+	}
+	if err == nil {
+		err = v.api.Schedules().Delete(ctx, v.PathValue("id"))
+	}
+	return done{To: "/schedules", Note: note{Text: "The schedule is deleted.", Weir: []string{"weir schedules delete " + v.PathValue("id")}}}, err
+}

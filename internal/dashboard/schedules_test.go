@@ -1,0 +1,171 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
+)
+
+const weekly = `{"name":"weekly-digest","tenant":"growth","cron":"0 9 * * 1","zone":"Asia/Tokyo",` +
+	`"bulk_action":{"steps":[{"action":"send"}],"items":[{"id":"u1"}]}}`
+
+func makeSchedule(n *nodetest.Node, body string) (s api.Schedule) {
+	n.Call("POST", "/v1/schedules", body, 201, &s)
+	return s
+}
+
+// inUTC makes the browser tell that its time zone is UTC.
+func (b *browser) inUTC() *browser {
+	at, err := url.Parse(b.node.URL)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.web.Jar.SetCookies(at, []*http.Cookie{{Name: "weir_zone", Value: "UTC"}})
+	return b
+}
+
+func scheduleForm(with ...string) url.Values {
+	f := url.Values{"name": {"digest"}, "every": {"week"}, "time": {"09:00"}, "weekday": {"1"}, "zone": {"Asia/Tokyo"}, "overlap": {"queue"},
+		"bulk_action": {"steps:\n- action: send\nitems:\n- id: u1\n"}, "catch_up": {"6h"}}
+	for i := 0; i+1 < len(with); i += 2 {
+		f.Set(with[i], with[i+1])
+	}
+	return f
+}
+
+func TestSchedulesAreListedWithTheirWeekPausedAndResumed(t *testing.T) {
+	n := ended(t, false)
+	b := newBrowser(t, n).inUTC()
+	_, page := b.get("/ui/schedules")
+	b.want(page, "No schedules yet", "Make the first schedule")
+	s := makeSchedule(n, weekly)
+	makeSchedule(n, strings.NewReplacer("weekly-digest", "hourly-sync", "0 9 * * 1", "0 * * * *").Replace(weekly))
+	_, page = b.get("/ui/schedules")
+	b.want(page, "2 schedules. The next one fires", "Next 7 days", "Today, ", "24 × hourly-sync", "weekly-digest growth On Mondays 09:00, Asia/Tokyo 0 9 * * 1",
+		"Has not fired", "Pause weekly-digest")
+	_, page = b.post("/ui/schedules/"+s.ID+"/pause", url.Values{"reason": {"holidays"}, "from": {"list"}})
+	b.want(page, "weekly-digest is paused.", "--reason holidays", "None while paused", "Resume weekly-digest")
+	_, page = b.post("/ui/schedules/"+s.ID+"/resume", nil)
+	b.want(page, "weekly-digest is on again, and fires next Mon", "It has not fired yet", "Next five Mon", "Run late if within 1 h, the newest only")
+	_, page = b.get("/ui/schedules/" + s.ID + "/delete")
+	b.want(page, "Delete weekly-digest?", "Will not fire", "every bulk action that it has made")
+	_, page = b.post("/ui/schedules/"+s.ID+"/delete", url.Values{"reason": {"over"}})
+	b.want(page, "The schedule is deleted.", "1 schedule.")
+}
+
+func TestAScheduleIsMadeAfterItsTimesWereShown(t *testing.T) {
+	n := ended(t, false)
+	b := newBrowser(t, n).inUTC()
+	_, page := b.get("/ui/schedules/new")
+	b.want(page, "New schedule", "Show the next times", "Create the schedule")
+	status, page := b.post("/ui/schedules/new", scheduleForm("check", "1"))
+	if status != http.StatusUnprocessableEntity || !strings.Contains(page, `value="digest"`) {
+		t.Errorf("a check: status %d", status)
+	}
+	b.want(page, "Nothing is saved yet. It would fire at these times, and so on: Mon", "(09:00 in Tokyo)")
+	var all api.Page[api.Schedule]
+	if n.Call("GET", "/v1/schedules", "", 200, &all); len(all.Data) != 0 {
+		t.Fatal("a check saves")
+	}
+	for range 2 { // a double click
+		_, page = b.post("/ui/schedules/new", scheduleForm("once", "twice"))
+		b.want(page, "digest is saved, and fires next Mon", "Mondays 09:00, Asia/Tokyo")
+	}
+	n.Call("GET", "/v1/schedules", "", 200, &all)
+	if len(all.Data) != 1 || all.Data[0].Cron != "0 9 * * 1" || all.Data[0].Overlap != "queue" || all.Data[0].CatchUp.String() != "6h0m0s" {
+		t.Fatalf("made %+v", all.Data)
+	}
+	edit := "/ui/schedules/" + all.Data[0].ID + "/edit"
+	_, page = b.get(edit)
+	if !strings.Contains(page, `<option value="week" selected>`) || !strings.Contains(page, `value="09:00"`) {
+		t.Errorf("the form does not have what was saved: %s", page)
+	}
+	_, page = b.post(edit, scheduleForm("every", "month", "day", "31", "time", "06:30", "name", "monthly"))
+	b.want(page, "monthly is saved", "Day 31 of the month 06:30", "30 6 31 * *")
+	_, page = b.post("/ui/schedules/new", scheduleForm("every", "once", "at", "2031-12-24T00:00", "zone", "Europe/Berlin"))
+	b.want(page, "digest is saved, and fires next Tue 23 Dec 2031 23:00 (00:00 in Berlin)")
+}
+
+func TestWhatIsWrongWithAScheduleIsSaidAtItsField(t *testing.T) {
+	n := ended(t, false)
+	b := newBrowser(t, n).inUTC()
+	for _, tt := range []struct{ field, value, more, fault, at string }{
+		{"time", "25:00", "", "Write a time of day", "f-time-e"},
+		{"zone", "Asia/Tokio", "", "did you mean Asia/Tokyo?", "f-zone-e"},
+		{"cron", "61 * * * *", "own", "61", "f-cron-e"},
+		{"cron", "", "own", "Write a rule of five fields", "f-cron-e"},
+		{"day", "0", "month", "1 to 31", "f-day-e"},
+		{"at", "", "once", "Write a date and a time.", "f-at-e"},
+		{"name", "", "", "", "f-name-e"},
+		{"catch_up", "soon", "", "is not a duration", "f-catch_up-e"},
+		{"until", "2001-01-01T00:00", "", "", "f-until-e"},
+		{"bulk_action", "steps: [", "", "neither JSON nor YAML", "f-bulk_action-e"},
+		{"bulk_action", `{"stepps":[]}`, "", "stepps", "f-bulk_action-e"},
+		{"bulk_action", `{"steps":[{"action":"sent"}],"items":[{"id":"u1"}]}`, "", "sent", "f-bulk_action-e"},
+		{"bulk_action.params", `{`, "", "not JSON", "f-bulk_action-params-e"},
+	} {
+		form := scheduleForm(tt.field, tt.value)
+		if tt.more != "" {
+			form.Set("every", tt.more)
+		}
+		status, page := b.post("/ui/schedules/new", form)
+		if status != http.StatusUnprocessableEntity || !strings.Contains(page, `id="`+tt.at+`"`) || !strings.Contains(text(t, page), tt.fault) {
+			t.Errorf("%s %q: status %d, want %q at %s:\n%s", tt.field, tt.value, status, tt.fault, tt.at, text(t, page))
+		}
+	}
+}
+
+func TestABackfillSaysHowManyTimesBeforeItMakesThem(t *testing.T) {
+	n := ended(t, false)
+	s := makeSchedule(n, strings.Replace(weekly, "Asia/Tokyo", "UTC", 1))
+	b := newBrowser(t, n).inUTC()
+	path := "/ui/schedules/" + s.ID + "/backfill"
+	form := url.Values{"from": {"2026-01-01T00:00"}, "to": {"2026-02-01T00:00"}, "reason": {"outage"}}
+	_, page := b.post(path, form) // nothing was shown: it is shown first
+	b.want(page, "It would make up for 4 times:", "Make up for 4 times")
+	var got api.Schedule
+	if n.Call("GET", "/v1/schedules/"+s.ID, "", 200, &got); len(got.Waiting)+len(got.History) != 0 {
+		t.Fatal("a look makes something")
+	}
+	form.Set("shown", "2026-01-01T00:00 2026-02-01T00:00")
+	_, page = b.post(path, form)
+	b.want(page, "It makes up for 4 times now")
+	for _, bad := range []url.Values{{"from": {""}, "to": {"2026-02-01T00:00"}}, {"from": {"2026-01-06T00:00"}, "to": {"2026-01-07T00:00"}}} {
+		if status, page := b.post(path, bad); status != http.StatusUnprocessableEntity || !strings.Contains(page, `id="f-from-e"`) {
+			t.Errorf("%v: status %d", bad, status)
+		}
+	}
+	form = url.Values{"from": {"2026-01-01T00:00"}, "to": {"2096-02-01T00:00"}, "shown": {"2026-01-01T00:00 2096-02-01T00:00"}}
+	_, page = b.post(path, form)
+	b.want(page, "is in the future")
+}
+
+func TestSchedulesOfOthersAreNotThere(t *testing.T) {
+	n := ended(t, true)
+	admin := n.As([]access.Scope{access.Admin})
+	s := makeSchedule(admin, strings.Replace(weekly, "weekly-digest", "<script>alert(1)</script>", 1))
+	b := signIn(t, n, []access.Scope{access.Admin}, "crm")
+	_, page := b.get("/ui/schedules")
+	b.want(page, "No schedules yet")
+	for _, path := range []string{"", "/edit", "/delete", "/backfill"} {
+		if status, _ := b.get("/ui/schedules/" + s.ID + path); status != http.StatusNotFound {
+			t.Errorf("%s of another tenant: status %d", path, status)
+		}
+	}
+	reader := signIn(t, n, []access.Scope{access.Read})
+	for _, path := range []string{"/ui/schedules", "/ui/schedules/" + s.ID, "/ui/schedules/" + s.ID + "/edit"} {
+		_, page := reader.get(path)
+		b.want(page, "<script>alert(1)</script>")
+		if !strings.Contains(page, "Your key lacks the scope") || foreign(t, page) != nil {
+			t.Errorf("%s: a reader can press a button, or a text is an element: %v", path, foreign(t, page))
+		}
+	}
+	if status, _ := reader.post("/ui/schedules/"+s.ID+"/pause", nil); status != http.StatusForbidden {
+		t.Errorf("a reader pauses: status %d", status)
+	}
+}

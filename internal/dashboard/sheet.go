@@ -1,0 +1,267 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weirhq/weir/api"
+)
+
+// sheet is a page with one form: template sheet. Its inputs are called as the fields of the API, so that what the API
+// refuses finds its place.
+type sheet struct {
+	Title, Text string
+	// Up is the page above.
+	Up, UpName string
+	nav        string
+	Inputs     []*input
+	// Faults are about no input.
+	Faults []string
+	// Button does it; Check, if set, is a second button that only shows what would come of it.
+	Button, Check, Scope string
+	// Told is what a check has found.
+	Told   []string
+	ToldOf string
+	Hidden []fact // fields to send along
+	Once   bool
+	Action string
+}
+
+// input is one field of a form, with what was typed and what is wrong with it.
+type input struct {
+	Name, Label, Hint string
+	// Kind is the type of the element: text, password, number, date or such, or area, code, select, check. Default text.
+	Kind    string
+	Value   string
+	Options []option
+	Needed  bool
+	// Fixed shows the value, and does not let it be changed.
+	Fixed bool
+	Fault string
+	// Place is what an input is for, shown in the empty field.
+	Place string
+}
+
+// option is one choice of a select.
+type option struct{ Value, Name string }
+
+// sheet registers a form with its own page: make returns it as it is before anything is typed, act does it.
+func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*sheet, error), act func(context.Context, *visit, *sheet) (done, error)) {
+	d.page(path, "sheet", func(ctx context.Context, v *visit) (content, error) {
+		s, err := make(ctx, v)
+		if err != nil {
+			return content{}, err
+		}
+		return s.content(v), nil
+	})
+	d.form(path, func(ctx context.Context, v *visit) (done, error) {
+		s, err := make(ctx, v)
+		if err != nil {
+			return done{}, err
+		}
+		s.read(v)
+		did, err := act(ctx, v, s)
+		if err != nil {
+			return done{}, s.refused(v, err)
+		}
+		return did, nil
+	})
+}
+
+// ID returns the id of the element.
+func (i *input) ID() string {
+	return "f-" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, i.Name)
+}
+
+// Describe returns the ids of what describes the element.
+func (i *input) Describe() string {
+	var ids []string
+	if i.Fault != "" {
+		ids = append(ids, i.ID()+"-e")
+	}
+	if i.Hint != "" {
+		ids = append(ids, i.ID()+"-h")
+	}
+	return strings.Join(ids, " ")
+}
+
+// Checked reports whether a check is set.
+func (i *input) Checked() bool { return i.Value != "" }
+
+// content returns the page of the form, which is sent to the address of the page.
+func (s *sheet) content(v *visit) content {
+	s.Action = v.root + strings.TrimPrefix(v.URL.Path, Root)
+	return content{Title: s.Title, Nav: s.nav, Page: s}
+}
+
+// again shows the form again.
+func (s *sheet) again(v *visit) error { return &pageAgain{"sheet", s.content(v)} }
+
+// read takes what was typed.
+func (s *sheet) read(v *visit) {
+	for _, i := range s.Inputs {
+		if !i.Fixed {
+			i.Value = strings.TrimSpace(strings.ReplaceAll(v.FormValue(i.Name), "\r\n", "\n"))
+		}
+	}
+}
+
+// at returns an input by its name.
+func (s *sheet) at(name string) *input {
+	for _, i := range s.Inputs {
+		if i.Name == name {
+			return i
+		}
+	}
+	return &input{}
+}
+
+// bad reports whether something is wrong in the form.
+func (s *sheet) bad() bool {
+	return len(s.Faults) > 0 || slices.ContainsFunc(s.Inputs, func(i *input) bool { return i.Fault != "" })
+}
+
+// refused puts what the API refuses to the inputs it is about, and returns the page again. Other errors stay.
+func (s *sheet) refused(v *visit, err error) error {
+	p := refusal(err)
+	if p == nil || p.Status != 422 && p.Status != 400 && p.Status != 409 && p.Status != 412 {
+		return err
+	}
+	for _, x := range p.Errors {
+		s.place(x)
+	}
+	if len(p.Errors) == 0 {
+		s.Faults = append(s.Faults, p.Error())
+	}
+	return s.again(v)
+}
+
+// place puts a fault to the input whose name is that of the field, or the longest beginning of it.
+func (s *sheet) place(x api.Fault) {
+	var best *input
+	for _, i := range s.Inputs {
+		rest, ok := strings.CutPrefix(x.Field, i.Name)
+		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && (best == nil || len(i.Name) > len(best.Name)) {
+			best = i
+		}
+	}
+	switch {
+	case best == nil:
+		s.Faults = append(s.Faults, strings.TrimPrefix(x.Field+": "+faultText(x), ": "))
+	case x.Field != best.Name:
+		best.add(strings.TrimLeft(x.Field[len(best.Name):], ".") + ": " + faultText(x))
+	default:
+		best.add(faultText(x))
+	}
+}
+
+func (i *input) add(fault string) { i.Fault = strings.TrimSpace(i.Fault + " " + fault) }
+
+// faultText is a fault as a sentence, without the name of its field.
+func faultText(x api.Fault) string {
+	text := strings.TrimSpace(strings.TrimPrefix(x.Message, x.Field))
+	text = strings.TrimPrefix(strings.TrimPrefix(text, ":"), " ")
+	if x.Fix != "" && !strings.Contains(text, x.Fix) {
+		text += "; " + x.Fix
+	}
+	return text
+}
+
+// number reads a whole number; nothing is 0.
+func (s *sheet) number(name string) int64 {
+	i := s.at(name)
+	if i.Value == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.ReplaceAll(i.Value, ",", ""), 10, 64)
+	if err != nil {
+		i.Fault = "Write a whole number, such as 100."
+	}
+	return n
+}
+
+// real reads a number; nothing is 0.
+func (s *sheet) real(name string) float64 {
+	i := s.at(name)
+	if i.Value == "" {
+		return 0
+	}
+	n, err := strconv.ParseFloat(i.Value, 64)
+	if err != nil {
+		i.Fault = "Write a number, such as 1.5."
+	}
+	return n
+}
+
+// duration reads a span; nothing is 0.
+func (s *sheet) duration(name string) (d api.Duration) {
+	if i := s.at(name); i.Value != "" {
+		if err := d.UnmarshalText([]byte(i.Value)); err != nil {
+			i.Fault = err.Error()
+		}
+	}
+	return d
+}
+
+// moment reads a local time of the viewer, as inputs of the type datetime-local write it; nothing is zero.
+func (s *sheet) moment(name string, zone *time.Location) time.Time {
+	i := s.at(name)
+	if i.Value == "" {
+		return time.Time{}
+	}
+	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, i.Value, zone); err == nil {
+			return t
+		}
+	}
+	i.Fault = "Write a date and a time, such as 2026-12-24 09:00."
+	return time.Time{}
+}
+
+// list reads names that are separated by commas, spaces or lines.
+func (s *sheet) list(name string) []string {
+	return strings.FieldsFunc(s.at(name).Value, func(r rune) bool { return strings.ContainsRune(", \n\t", r) })
+}
+
+// pairs reads lines such as Name: value.
+func (s *sheet) pairs(name string) map[string]string {
+	i := s.at(name)
+	var out map[string]string
+	for n, line := range strings.Split(i.Value, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(line, ":")
+		if !ok {
+			i.Fault = "Line " + strconv.Itoa(n+1) + " has no colon; write each as Name: value."
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[strings.TrimSpace(key)] = strings.TrimSpace(value)
+	}
+	return out
+}
+
+// json reads a value of JSON; nothing is nil.
+func (s *sheet) json(name string) json.RawMessage {
+	i := s.at(name)
+	if i.Value == "" {
+		return nil
+	}
+	var any json.RawMessage
+	if err := json.Unmarshal([]byte(i.Value), &any); err != nil {
+		i.Fault = "This is not JSON: " + err.Error() + "."
+	}
+	return any
+}
