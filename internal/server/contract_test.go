@@ -166,6 +166,7 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	for _, path := range []string{"", "/progress", "/items?limit=2", "/items?state=failed", "/report", "/error-groups", "/results?state=all", "/results?format=ndjson", "/deliveries", "/decisions", "/series"} {
 		c.get(at+path, nil)
 	}
+	c.get("/v1/series", nil)
 	c.get("/v1/bulk-actions?limit=1&state=completed&label=team%3Dgrowth", nil)
 	var retries api.Linked
 	c.post(at+"/retry", `{"code":"is_bad"}`, 201, &retries)

@@ -162,7 +162,7 @@ func TestResourcesAreSetByThoseWhoMay(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := n.As(tt.scopes, tt.tenants...)
-			for _, path := range []string{"/v1/resources", "/v1/lanes", "/v1/lanes/p00/award/decisions", "/v1/nodes", "/v1/partitions", "/v1/scale", "/v1/scaling"} {
+			for _, path := range []string{"/v1/resources", "/v1/lanes", "/v1/lanes/p00/award/decisions", "/v1/nodes", "/v1/partitions", "/v1/scale", "/v1/scaling", "/v1/series"} {
 				k.Call("GET", path, "", tt.get, nil)
 			}
 			k.Call("PUT", "/v1/resources/award", `{"rate":"1000/s"}`, tt.put, nil)

@@ -37,6 +37,7 @@ type counted struct {
 	uses    []string          // resources, by step
 	steps   []weir.StepCounts // as counted
 	counts  weir.Counts       // as counted
+	state   weir.BulkState    // as shown
 	started int64
 	sampled int64 // when it was last among those that moved; 0: never
 
@@ -150,7 +151,7 @@ func (t *Counter) ended(now int64, k *counted, v *weir.Progress) {
 	t.tally(k, v)
 	copy(k.steps, v.Steps)
 	count(len(k.actions)-1, "done", v.Counts.Done-k.counts.Done)
-	k.counts = v.Counts
+	k.counts, k.state = v.Counts, v.State
 	t.moved[v.ID] = k
 	if v.State.Final() {
 		t.outcomes[outcomeOf(v)]++

@@ -91,7 +91,7 @@ func (t *Counter) TakeMoved(now int64, m *partition.Machine) []Moved {
 	for _, id := range slices.Sorted(maps.Keys(t.moved)) {
 		k := t.moved[id]
 		x := Moved{ID: id, At: time.Unix(0, now).UTC(), InFlight: k.counts.InFlight, Bound: m.Bound(id), Tally: TallyOf(k.counts, k.steps)}
-		if k.started > 0 {
+		if k.started > 0 && k.state != weir.BulkSealed && k.state != weir.BulkScheduled {
 			x.Started = time.Unix(0, k.started).UTC()
 		}
 		if k.sampled > 0 {

@@ -124,7 +124,7 @@ func (s *Series) Bulk(ctx context.Context, id string) (api.BulkSeries, error) {
 		return empty, nil
 	}
 	p, err := b.Now(ctx)
-	if err != nil || p.Started.IsZero() {
+	if err != nil || p.Started.IsZero() || p.State == weir.BulkSealed || p.State == weir.BulkScheduled {
 		return empty, err
 	}
 	l, err := s.life(ctx, id, &p)
