@@ -133,7 +133,7 @@ func (d *Dashboard) askRotate(ctx context.Context, v *visit) (*sheet, error) {
 	}
 	return &sheet{nav: "Settings", Title: "Rotate the secret", Up: "/settings/webhooks/" + escape(w.ID), UpName: w.URL, Scope: "control", Button: "Rotate the secret", Once: true,
 		Text: "Makes a new secret, which is shown once. Events are signed with both for a while, so that the receiver can change over.",
-		Inputs: []*input{{Name: "keep", Label: "Sign with the previous one, too, for", Place: "24h", Hint: "0s ends it at once, if it has leaked."},
+		Inputs: []*input{{Name: "keep", Label: "Sign with the previous one, too, for", Place: "24h", Hint: "If it has leaked, write 1s."},
 			{Name: "reason", Label: "Reason, for the audit log"}}}, nil
 }
 
