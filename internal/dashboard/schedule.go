@@ -15,6 +15,7 @@ import (
 // schedulePage is the page of one schedule.
 type schedulePage struct {
 	scheduleLine
+	Five    []string // the next times
 	Facts   []fact
 	History []fireView
 	More    int
@@ -33,6 +34,9 @@ func (d *Dashboard) schedule(ctx context.Context, v *visit) (content, error) {
 		return content{}, err
 	}
 	page := schedulePage{scheduleLine: line, Facts: v.scheduleFacts(&s), More: len(s.History) - mostFires}
+	for _, at := range s.Next {
+		page.Five = append(page.Five, capital(v.when(at, s.Zone)))
+	}
 	for _, f := range s.History[:min(len(s.History), mostFires)] {
 		view, err := v.fire(ctx, f)
 		if err != nil {
@@ -47,10 +51,6 @@ var overlaps = []option{{"skip", "Skip that time"}, {"queue", "Wait until it has
 
 // scheduleFacts says how a schedule is set.
 func (v *visit) scheduleFacts(s *api.Schedule) []fact {
-	var next []string
-	for _, at := range s.Next {
-		next = append(next, v.when(at, s.Zone))
-	}
 	var waiting []string
 	for _, at := range s.Waiting {
 		waiting = append(waiting, v.when(at, ""))
@@ -63,7 +63,7 @@ func (v *visit) scheduleFacts(s *api.Schedule) []fact {
 	if !s.Until.IsZero() {
 		until = v.when(s.Until, s.Zone)
 	}
-	facts := []fact{{"Next five", cmp.Or(strings.Join(next, " · "), "None")}}
+	var facts []fact
 	if waiting != nil {
 		facts = append(facts, fact{"Waiting to fire", strings.Join(waiting, " · ")})
 	}

@@ -44,21 +44,21 @@ func (v *visit) scheduleSheet(ctx context.Context, s *api.Schedule) (*sheet, err
 	}
 	return &sheet{nav: "Schedules", Up: "/schedules", UpName: "Schedules", Scope: "submit", Check: "Show the next times", Once: s.ID == "",
 		Inputs: []*input{
-			{Name: "name", Label: "Name", Value: s.Name, Needed: true},
-			{Name: "tenant", Label: "Tenant", Value: s.Tenant, Fixed: s.ID != "", Hint: "Empty: the only tenant of your key, else default."},
+			{Name: "name", Group: "What it makes", Half: true, Label: "Name", Value: s.Name, Needed: true},
+			{Name: "tenant", Half: true, Label: "Tenant", Value: s.Tenant, Fixed: s.ID != "", Hint: "Empty: the only tenant of your key, else default."},
 			{Name: "bulk_action.template", Label: "Template", Kind: "select", Options: from, Value: s.BulkAction.Template},
 			{Name: "bulk_action.params", Label: "Parameters of the template, as JSON", Kind: "area", Value: pretty(s.BulkAction.Params), Place: `{"amount": 5}`},
 			{Name: "bulk_action", Label: "Bulk action, as JSON or YAML", Kind: "code", Value: definition(rest),
 				Hint: "Without a template: its steps and the source of its items. With one: only what the template leaves open."},
-			{Name: "every", Label: "When", Kind: "select", Options: everies, Value: p.every},
-			{Name: "time", Label: "At", Kind: "time", Value: p.time, Hint: "For every day, weekdays, week or month."},
-			{Name: "weekday", Label: "Weekday", Kind: "select", Options: weekdays, Value: p.weekday, Hint: "For every week."},
-			{Name: "day", Label: "Day of the month", Kind: "number", Value: p.day, Hint: "For every month: 1 to 31. Months without that day are left out."},
-			{Name: "cron", Label: "Own rule, as cron", Value: p.cron, Place: "0 9 * * 1", Hint: "Five fields: minute, hour, day, month, weekday. Only with “By an own rule”."},
-			{Name: "at", Label: "Once, at", Kind: "datetime-local", Value: once, Hint: "Only with “Once”. A time in the zone below."},
-			{Name: "zone", Label: "Time zone", Value: zone, Place: "UTC", Hint: "Such as Europe/Berlin. Summer time is followed."},
-			{Name: "overlap", Label: "If the bulk action before is still running", Kind: "select", Options: overlaps, Value: cmp.Or(s.Overlap, "skip")},
-			{Name: "catch_up", Label: "Run missed times late, up to", Value: catchUp, Place: "1h", Hint: "After an outage. Such as 90s, 30m or 6h."},
+			{Name: "every", Group: "When", Label: "How often", Half: true, Kind: "select", Options: everies, Value: p.every},
+			{Name: "time", Half: true, Label: "At", Kind: "time", Value: p.time, Hint: "For every day, weekdays, week or month."},
+			{Name: "weekday", Half: true, Label: "Weekday", Kind: "select", Options: weekdays, Value: p.weekday, Hint: "For every week."},
+			{Name: "day", Half: true, Label: "Day of the month", Kind: "number", Value: p.day, Hint: "For every month: 1 to 31. Months without that day are left out."},
+			{Name: "cron", Half: true, Label: "Own rule, as cron", Value: p.cron, Place: "0 9 * * 1", Hint: "Five fields: minute, hour, day, month, weekday. Only with “By an own rule”."},
+			{Name: "at", Half: true, Label: "Once, at", Kind: "datetime-local", Value: once, Hint: "Only with “Once”. A time in the zone below."},
+			{Name: "zone", Half: true, Label: "Time zone", Value: zone, Place: "UTC", Hint: "Such as Europe/Berlin. Summer time is followed."},
+			{Name: "overlap", Group: "If something is in the way", Half: true, Label: "If the bulk action before is still running", Kind: "select", Options: overlaps, Value: cmp.Or(s.Overlap, "skip")},
+			{Name: "catch_up", Half: true, Label: "Run missed times late, up to", Value: catchUp, Place: "1h", Hint: "After an outage. Such as 90s, 30m or 6h."},
 			{Name: "catch_up_all", Label: "Run every missed time, not only the newest", Kind: "check", Value: checked(s.CatchUpAll)},
 			{Name: "until", Label: "Ends, optional", Kind: "datetime-local", Value: until, Hint: "In your time. No time after this one fires."},
 		}}, nil
@@ -109,7 +109,7 @@ func (s *sheet) define(name string, into any) {
 func (d *Dashboard) newSchedule(ctx context.Context, v *visit) (*sheet, error) {
 	s, err := v.scheduleSheet(ctx, &api.Schedule{BulkAction: api.NewBulkAction{Template: v.URL.Query().Get("template")}})
 	if err == nil {
-		s.Title, s.Button = "New schedule", "Create the schedule"
+		s.Title, s.Button, s.Stay = "New schedule", "Create the schedule", "Create nothing"
 		s.Text = "A schedule makes a bulk action at each of its times. Its items come from a source, which is read then."
 	}
 	return s, err
@@ -218,8 +218,8 @@ func (d *Dashboard) askBackfill(ctx context.Context, v *visit) (*sheet, error) {
 		Text:  "Makes the bulk actions of times that have passed, one after the other. Times that have their bulk action already are left out.",
 		Check: "Show the times", Once: true,
 		Inputs: []*input{
-			{Name: "from", Label: "From", Kind: "datetime-local", Needed: true, Hint: "In your time."},
-			{Name: "to", Label: "To", Kind: "datetime-local", Value: v.clock.Now.In(v.clock.Zone).Format("2006-01-02T15:04"), Needed: true},
+			{Name: "from", Half: true, Label: "From", Kind: "datetime-local", Needed: true, Hint: "In your time."},
+			{Name: "to", Half: true, Label: "To", Kind: "datetime-local", Value: v.clock.Now.In(v.clock.Zone).Format("2006-01-02T15:04"), Needed: true},
 			{Name: "reason", Label: "Reason, for the audit log"},
 		}}, nil
 }

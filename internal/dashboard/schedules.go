@@ -134,6 +134,12 @@ func (page *schedulesPage) plan(ctx context.Context, v *visit, s *api.Schedule) 
 			return err
 		}
 	}
+	if len(times) == mostWeek { // too often to be counted
+		for i := range page.Week {
+			page.Week[i].Entries = append(page.Week[i].Entries, weekEntry{"All day: " + s.Name, s.ID, true, end})
+		}
+		return nil
+	}
 	days := make([][]time.Time, len(page.Week))
 	for _, at := range times {
 		at = at.In(v.clock.Zone)
@@ -163,13 +169,14 @@ func (d *weekDay) add(s *api.Schedule, times []time.Time) {
 // scheduleLine prepares a schedule for a page.
 func (v *visit) scheduleLine(ctx context.Context, s api.Schedule) (line scheduleLine, err error) {
 	line = scheduleLine{Schedule: s, Sign: sign{"running", "On", "running"}, When: whenOf(&s)}
+	line.Overlap = nameOf(overlaps, cmp.Or(s.Overlap, "skip"))
 	switch {
 	case s.Paused:
 		line.Sign, line.Next = sign{"paused", "Paused", "paused"}, "None while paused"
 	case len(s.Next) == 0:
 		line.Sign, line.Next = sign{"done", "Over", "cancelled"}, "None"
 	default:
-		line.Next, line.Left = v.when(s.Next[0], s.Zone), "in "+coarse(s.Next[0].Sub(v.clock.Now))
+		line.Next, line.Left = capital(v.when(s.Next[0], s.Zone)), "in "+coarse(s.Next[0].Sub(v.clock.Now))
 	}
 	if len(s.History) > 0 {
 		last, err := v.fire(ctx, s.History[0])
@@ -180,6 +187,9 @@ func (v *visit) scheduleLine(ctx context.Context, s api.Schedule) (line schedule
 	}
 	return line, nil
 }
+
+// capital writes a text as the beginning of a sentence.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // coarse writes a span in steps that do not change all the time.
 func coarse(d time.Duration) string {

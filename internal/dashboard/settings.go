@@ -128,7 +128,7 @@ func (k *kind[T]) list(ctx context.Context, v *visit) (content, error) {
 func (k *kind[T]) blank(_ context.Context, v *visit) (*sheet, error) {
 	var x T
 	s := k.sheet(v, &x)
-	s.Title, s.Button, s.Once = "New "+k.noun, "Create the "+k.noun, true
+	s.Title, s.Button, s.Stay, s.Once = "New "+k.noun, "Create the "+k.noun, "Create nothing", true
 	s.Inputs = append([]*input{{Name: "name", Label: "Name", Needed: true, Hint: "Letters, digits, dots, hyphens and underscores."}}, s.Inputs...)
 	return s, nil
 }

@@ -75,13 +75,13 @@ func (v *visit) keyRow(k *api.Key) []cell {
 }
 
 func (d *Dashboard) newKey(_ context.Context, v *visit) (*sheet, error) {
-	s := &sheet{nav: "Settings", Title: "New API key", Up: "/settings/keys", UpName: "API keys", Scope: "admin", Button: "Create the key", Once: true,
+	s := &sheet{nav: "Settings", Title: "New API key", Up: "/settings/keys", UpName: "API keys", Scope: "admin", Button: "Create the key", Stay: "Create nothing", Once: true,
 		Text: "The key is shown once, after it was created. A key cannot do more than the one that creates it.",
 		Inputs: []*input{{Name: "name", Label: "Name", Needed: true, Place: "campaign tool", Hint: "Shows in the audit log as who did something."},
-			{Name: "tenants", Label: "Tenants", Place: "All that your key may access", Hint: "Separated by commas."},
-			{Name: "expires_at", Label: "Expires, optional", Kind: "datetime-local", Hint: "In your time."}}}
+			{Name: "tenants", Half: true, Label: "Tenants", Place: "All that your key may access", Hint: "Separated by commas."},
+			{Name: "expires_at", Half: true, Label: "Expires, optional", Kind: "datetime-local", Hint: "In your time."}}}
 	for _, scope := range scopes {
-		s.Inputs = append(s.Inputs, &input{Name: "scopes." + scope.Value, Label: scope.Name, Kind: "check", Value: checked(scope.Value == "read")})
+		s.Inputs = append(s.Inputs, &input{Name: "scopes." + scope.Value, Label: scope.Name, Group: map[string]string{"read": "What it may do"}[scope.Value], Kind: "check", Value: checked(scope.Value == "read")})
 	}
 	return s, nil
 }

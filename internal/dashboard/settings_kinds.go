@@ -97,13 +97,13 @@ var actionKind = kind[api.Action]{
 			{Name: "undo_url", Label: "URL to undo, optional", Kind: "url", Value: a.UndoURL, Hint: "Receives the items to undo, with what the action answered."},
 			{Name: "header", Label: "Headers, one a line", Kind: "area", Value: lines(a.Header), Place: "Authorization: Bearer …", Hint: "Values are kept sealed and never shown again: " + hidden + " stands for one that is set."},
 			secretInput("Signing secret, optional", a.Secret, "whsec_ and base64. Calls are then signed as in Standard Webhooks."),
-			{Name: "batch", Label: "Most items in a call", Kind: "number", Value: orNothing(int64(a.Batch)), Place: "100"},
-			{Name: "timeout", Label: "Timeout of a call", Value: span(a.Timeout), Place: "30s"},
-			{Name: "retry.max_attempts", Label: "Most attempts of an item", Kind: "number", Value: orNothing(int64(retry.MaxAttempts)), Place: "5"},
-			{Name: "retry.base", Label: "Delay after the first failure", Value: span(retry.Base), Place: "1s"},
-			{Name: "retry.cap", Label: "Longest delay", Value: span(retry.Cap), Place: "5m"},
-			{Name: "resource", Label: "Resource", Value: a.Resource, Place: "as the action", Hint: "Actions with the same resource share its limits."},
-			{Name: "schema", Label: "JSON schema of items, optional", Kind: "area", Value: pretty(a.Schema), Hint: "Items that do not match are refused before anything is sent."},
+			{Name: "batch", Group: "Calls", Half: true, Label: "Most items in a call", Kind: "number", Value: orNothing(int64(a.Batch)), Place: "100"},
+			{Name: "timeout", Half: true, Label: "Timeout of a call", Value: span(a.Timeout), Place: "30s"},
+			{Name: "retry.max_attempts", Half: true, Label: "Most attempts of an item", Kind: "number", Value: orNothing(int64(retry.MaxAttempts)), Place: "5"},
+			{Name: "retry.base", Half: true, Label: "Delay after the first failure", Value: span(retry.Base), Place: "1s"},
+			{Name: "retry.cap", Half: true, Label: "Longest delay", Value: span(retry.Cap), Place: "5m"},
+			{Name: "resource", Half: true, Label: "Resource", Value: a.Resource, Place: "as the action", Hint: "Actions with the same resource share its limits."},
+			{Name: "schema", Group: "Who and what", Label: "JSON schema of items, optional", Kind: "area", Value: pretty(a.Schema), Hint: "Items that do not match are refused before anything is sent."},
 			{Name: "tenants", Label: "Tenants that may use it", Value: strings.Join(a.Tenants, ", "), Place: "All", Hint: "Separated by commas."},
 			{Name: "disabled", Label: "Disabled: new bulk actions cannot use it", Kind: "check", Value: checked(a.Disabled)},
 		}
@@ -145,9 +145,9 @@ var connectionKind = kind[api.Connection]{
 	inputs: func(_ *visit, c *api.Connection) []*input {
 		return []*input{
 			{Name: "kind", Label: "Kind", Kind: "select", Options: connectionKinds, Value: cmp.Or(c.Kind, "postgres")},
-			{Name: "url", Label: "URL, without secrets", Value: c.URL, Needed: true, Place: "postgres://reader@db.example.com/crm"},
+			{Name: "url", Label: "URL, without secrets", Value: c.URL, Needed: true, Place: "postgres://db.example.com/crm"},
 			{Name: "secret", Label: "Secrets, one a line", Kind: "area", Value: lines(c.Secret), Place: "password: …", Hint: "Kept sealed and never shown again: " + hidden + " stands for one that is set."},
-			{Name: "option", Label: "Options, one a line", Kind: "area", Value: lines(c.Option), Place: "region: eu-central-1"},
+			{Name: "option", Label: "Options, one a line", Kind: "area", Value: lines(c.Option), Place: "user: reader"},
 			{Name: "tenants", Label: "Tenants that may use it", Value: strings.Join(c.Tenants, ", "), Place: "All", Hint: "Separated by commas."},
 		}
 	},
@@ -247,9 +247,9 @@ var tenantKind = kind[api.Tenant]{
 			weight = strconv.FormatFloat(t.Weight, 'g', -1, 64)
 		}
 		return []*input{
-			{Name: "weight", Label: "Weight", Value: weight, Place: "1", Hint: "Its share beside the others: 2 gets twice as much as 1."},
-			{Name: "max_tasks", Label: "Most tasks at once on a node", Kind: "number", Value: orNothing(int64(t.MaxTasks)), Place: "No limit"},
-			{Name: "max_pending", Label: "Most items accepted and not ended", Kind: "number", Value: orNothing(t.MaxPending), Place: "No limit"},
+			{Name: "weight", Half: true, Label: "Weight", Value: weight, Place: "1", Hint: "Its share beside the others: 2 gets twice as much as 1."},
+			{Name: "max_tasks", Half: true, Label: "Most tasks at once on a node", Kind: "number", Value: orNothing(int64(t.MaxTasks)), Place: "No limit"},
+			{Name: "max_pending", Half: true, Label: "Most items accepted and not ended", Kind: "number", Value: orNothing(t.MaxPending), Place: "No limit"},
 			{Name: "paused", Label: "Paused: start no tasks of the tenant", Kind: "check", Value: checked(t.Paused), Hint: "Calls that are running end. Nothing is lost."},
 		}
 	},

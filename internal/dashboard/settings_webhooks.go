@@ -13,7 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
-var webhookEvents = []option{{"bulk_action.completed", "A bulk action has completed"}, {"bulk_action.cancelled", "was cancelled"}, {"bulk_action.stopped", "was stopped by a rule"},
+var webhookEvents = []option{{"bulk_action.completed", "has completed"}, {"bulk_action.cancelled", "was cancelled"}, {"bulk_action.stopped", "was stopped by a rule"},
 	{"bulk_action.failed", "cannot continue"}, {"bulk_action.canary_ready", "waits for approval after its canary"}, {"bulk_action.late", "will miss its deadline"}}
 
 var webhookKind = kind[api.Webhook]{
@@ -65,11 +65,15 @@ func webhookSign(w *api.Webhook) *sign {
 func webhookInputs(_ *visit, w *api.Webhook) []*input {
 	list := []*input{
 		{Name: "url", Label: "URL", Kind: "url", Value: w.URL, Needed: true, Place: "https://crm.example.com/weir"},
-		{Name: "tenant", Label: "Tenant", Value: w.Tenant, Fixed: w.ID != "", Hint: "Whose events it receives. Empty: the only tenant of your key, else all."},
-		{Name: "note", Label: "Note, for people", Value: w.Note},
+		{Name: "tenant", Half: true, Label: "Tenant", Value: w.Tenant, Fixed: w.ID != "", Hint: "Whose events it receives. Empty: the only tenant of your key, else all."},
+		{Name: "note", Half: true, Label: "Note, for people", Value: w.Note},
 	}
-	for _, e := range webhookEvents {
-		list = append(list, &input{Name: "events." + e.Value, Label: e.Name, Kind: "check", Value: checked(len(w.Events) == 0 || slices.Contains(w.Events, e.Value))})
+	for i, e := range webhookEvents {
+		group := ""
+		if i == 0 {
+			group = "Tell it when a bulk action"
+		}
+		list = append(list, &input{Name: "events." + e.Value, Label: e.Name, Group: group, Kind: "check", Value: checked(len(w.Events) == 0 || slices.Contains(w.Events, e.Value))})
 	}
 	return append(list, &input{Name: "disabled", Label: "Disabled: events are not sent", Kind: "check", Value: checked(w.Disabled)})
 }
@@ -92,7 +96,7 @@ func (d *Dashboard) webhookPages() {
 	register(d, &webhookKind)
 	d.sheet("/settings/new/webhook", func(_ context.Context, v *visit) (*sheet, error) {
 		s := webhookKind.sheet(v, &api.Webhook{})
-		s.Title, s.Button, s.Once = "New webhook", "Create the webhook", true
+		s.Title, s.Button, s.Stay, s.Once = "New webhook", "Create the webhook", "Create nothing", true
 		s.Text = "Events are signed as in Standard Webhooks. The secret to check them is shown once, after the webhook was created."
 		return s, nil
 	}, d.createWebhook)
@@ -129,7 +133,7 @@ func (d *Dashboard) askRotate(ctx context.Context, v *visit) (*sheet, error) {
 	}
 	return &sheet{nav: "Settings", Title: "Rotate the secret", Up: "/settings/webhooks/" + escape(w.ID), UpName: w.URL, Scope: "control", Button: "Rotate the secret", Once: true,
 		Text: "Makes a new secret, which is shown once. Events are signed with both for a while, so that the receiver can change over.",
-		Inputs: []*input{{Name: "keep", Label: "Sign with the previous one, too, for", Place: "24h", Hint: "0s ends it at once, if it has leaked."},
+		Inputs: []*input{{Name: "keep", Label: "Sign with the previous one, too, for", Place: "24h", Hint: "If it has leaked, write 1s."},
 			{Name: "reason", Label: "Reason, for the audit log"}}}, nil
 }
 

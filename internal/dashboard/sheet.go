@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -23,6 +24,8 @@ type sheet struct {
 	Faults []string
 	// Button does it; Check, if set, is a second button that only shows what would come of it.
 	Button, Check, Scope string
+	// Stay is the way out, and says what stays.
+	Stay string
 	// Told is what a check has found.
 	Told   []string
 	ToldOf string
@@ -44,6 +47,9 @@ type input struct {
 	Fault string
 	// Place is what an input is for, shown in the empty field.
 	Place string
+	// Group begins a part of the form under this heading. Half leaves room for another input beside.
+	Group string
+	Half  bool
 }
 
 // option is one choice of a select.
@@ -99,6 +105,7 @@ func (i *input) Checked() bool { return i.Value != "" }
 
 // content returns the page of the form, which is sent to the address of the page.
 func (s *sheet) content(v *visit) content {
+	s.Stay = cmp.Or(s.Stay, "Leave it as it is")
 	s.Action = v.root + strings.TrimPrefix(v.URL.Path, Root)
 	return content{Title: s.Title, Nav: s.nav, Page: s}
 }
