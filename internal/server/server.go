@@ -123,6 +123,7 @@ func New(o Options) *Server {
 	s.deliveryRoutes()
 	s.scheduleRoutes()
 	s.beforeRoutes()
+	s.draftRoutes()
 	s.simulationRoutes()
 	s.watchRoutes()
 	s.itemRoutes()
