@@ -48,7 +48,7 @@ type checked struct {
 func (s *Checks) Check(ctx context.Context, id string, faults int) (api.DataCheck, error) {
 	e, err := s.drafts.Get(ctx, id)
 	if err != nil {
-		return api.DataCheck{}, s.notDraft(ctx, id, err)
+		return api.DataCheck{}, s.submittedAlready(ctx, id, err)
 	}
 	d, key := &e.Value, checkedAs{id, e.Version}
 	out, known := s.known(key)

@@ -26,7 +26,7 @@ func givenTo(n *stored.Spec) json.RawMessage {
 func (s *Creates) Description(ctx context.Context, id string) (api.NewBulkAction, string, error) {
 	e, err := s.drafts.Get(ctx, id)
 	if err != nil {
-		return api.NewBulkAction{}, "", s.notDraft(ctx, id, err)
+		return api.NewBulkAction{}, "", s.submittedAlready(ctx, id, err)
 	}
 	d := &e.Value
 	n := d.Spec
@@ -43,7 +43,7 @@ func (s *Creates) Description(ctx context.Context, id string) (api.NewBulkAction
 func (s *Creates) Describe(ctx context.Context, id string, n stored.Spec, by string, match records.Match) error {
 	d, err := s.Get(ctx, id)
 	if err != nil {
-		return s.notDraft(ctx, id, err)
+		return s.submittedAlready(ctx, id, err)
 	}
 	if err := s.mayDescribe(ctx, id, &d, &n); err != nil {
 		return err
@@ -128,6 +128,14 @@ func (s *Creates) mayDescribe(ctx context.Context, id string, d *Draft, n *store
 	}
 	n.Tenant = ""
 	return nil
+}
+
+// submittedAlready explains why no draft has that id: it was submitted, or it never existed.
+func (s *kept) submittedAlready(ctx context.Context, id string, err error) error {
+	if _, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil {
+		return notEditing(id, "sealed")
+	}
+	return err
 }
 
 func notEditing(id, state string) error {
