@@ -43,7 +43,7 @@ func (d *Dashboard) newMapping(ctx context.Context, v *visit) (content, error) {
 // page shows the page.
 func (p *mappingPage) page() content {
 	c := p.content(2, p)
-	c.Weir = []string{"weir preview " + p.ID}
+	c.Weir = []string{"weir check " + p.ID, "weir preview " + p.ID}
 	return c
 }
 

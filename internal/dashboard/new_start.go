@@ -104,7 +104,7 @@ func (d *Dashboard) startDraft(ctx context.Context, v *visit) (done, error) {
 func (v *visit) started(p *forecastPage, b *api.BulkAction) note {
 	n := note{Text: "It starts now: first its rows are read, then it runs.", Weir: []string{"weir start " + p.ID}}
 	if p.StartAt != "" {
-		n.Text, n.Weir = "It is scheduled for "+v.clock.Time(b.StartAt)+".", []string{"weir start " + p.ID + " --at " + quoted(p.StartAt) + " --zone " + quoted(p.Zone)}
+		n.Text, n.Weir = "It is scheduled for "+v.clock.Time(b.StartAt)+".", []string{"weir start " + p.ID + " --start-at " + quoted(p.StartAt) + " --zone " + quoted(p.Zone)}
 	}
 	if c := p.Canary(); c > 0 {
 		n.Then = format.Items(c) + " run first. The rest waits for its approval."
