@@ -46,6 +46,25 @@ func (r mapRow) Expression() string {
 	return exprOf(r.column, r.as)
 }
 
+// Output is an expression of what the step answers, as an example.
+func (m stepMap) Output() string {
+	if identifier.MatchString(m.Name) {
+		return "steps." + m.Name + ".output.id"
+	}
+	return fmt.Sprintf("steps[%q].output.id", m.Name)
+}
+
+// engineWords are words of the expression engine that tell a manager nothing.
+var engineWords = regexp.MustCompile(`^(column \d+: )?(invalid operation: )?`)
+
+// plainly says what is wrong with a row in plain words.
+func plainly(code, message string) string {
+	if code == "expression_failed" {
+		return "Cannot be made from this row: " + engineWords.ReplaceAllString(message, "")
+	}
+	return message
+}
+
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // kinds are what the text of a column can be read as, with the function that does it.

@@ -36,6 +36,7 @@ type forecastPage struct {
 type way struct {
 	Name, Ends, By, Takes, Effect string
 	Chosen                        bool
+	At                            string // to be scheduled for
 }
 
 // forecastLine is one step of the forecast.
@@ -116,7 +117,9 @@ func (p *forecastPage) ask(ctx context.Context, v *visit) error {
 	if len(f.Clashes) > 0 {
 		at := v.clock.Now.Add(time.Hour).Truncate(time.Minute).UTC()
 		if later, err := v.api.Forecast(ctx, p.ID, api.ForecastRequest{Items: p.Check.Items, StartAt: at.Format(time.RFC3339)}); err == nil {
-			p.Ways = append(p.Ways, p.wayOf(v, "At "+v.clock.Time(at), &later, clashText(later.Clashes), false))
+			w := p.wayOf(v, "At "+v.clock.Time(at), &later, clashText(later.Clashes), false)
+			w.At = at.Format(time.RFC3339)
+			p.Ways = append(p.Ways, w)
 		}
 	}
 	return nil

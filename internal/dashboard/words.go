@@ -14,7 +14,7 @@ import (
 // functions are what templates can call.
 var functions = template.FuncMap{
 	"count": format.Count, "items": format.Items, "share": format.Share, "percent": format.Percent, "rate": format.Rate,
-	"sign": signOf, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
+	"sign": signOf, "plainly": plainly, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
 }
 
 // sign is how a state is shown: a sign, a word and a colour, always all three.
