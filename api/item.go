@@ -83,6 +83,34 @@ type ErrorGroups struct {
 	Data []ErrorGroup `json:"data" nullable:"false"`
 }
 
+// DataCheck says which rows of a draft can be used. Each row is in exactly one of items, duplicates and bad_lines.
+type DataCheck struct {
+	Rows       int64      `json:"rows" doc:"Rows that were read"`
+	Items      int64      `json:"items" doc:"Rows that can be used"`
+	Duplicates int64      `json:"duplicates" doc:"Rows whose id an earlier row has; 0 if duplicates is keep_all"`
+	BadLines   int64      `json:"bad_lines" doc:"Rows that cannot be read or do not match the schema of the first action"`
+	Failing    int64      `json:"failing" doc:"Of the items, those that would fail at the first step, because an expression of its input cannot be evaluated"`
+	Complete   bool       `json:"complete" doc:"Whether all rows were read. An upload is read up to 5 million rows, another source up to 10,000"`
+	Name       string     `json:"name,omitempty" doc:"Name of the uploaded file"`
+	Bytes      int64      `json:"bytes,omitempty" doc:"Size of the uploaded file"`
+	Format     string     `json:"format,omitempty" enum:"csv,ndjson,json" doc:"Format of the uploaded file"`
+	ItemID     string     `json:"item_id,omitempty" doc:"The member or column that the ids are read from; not set if the file has no such column: then no row was read, and faults tells why"`
+	Columns    []string   `json:"columns" nullable:"false" doc:"Columns of the file, or members of the first items"`
+	Kinds      []BadLines `json:"kinds" nullable:"false" doc:"Bad lines and failing items by kind, the most frequent first; at most 20"`
+	Faults     []Fault    `json:"faults" nullable:"false" doc:"The first bad lines and failing items"`
+}
+
+// BadLines counts bad lines or failing items of one kind.
+type BadLines struct {
+	Count   int64    `json:"count"`
+	Code    string   `json:"code"`
+	Field   string   `json:"field,omitempty" doc:"The member or column"`
+	Message string   `json:"message" doc:"What is wrong with the first one"`
+	Fix     string   `json:"fix,omitempty"`
+	Line    int64    `json:"line,omitempty" doc:"Line of the first one"`
+	Values  []string `json:"values,omitempty" nullable:"false" doc:"Up to 3 of the values found"`
+}
+
 // Preview shows the first items and the input of the first step.
 type Preview struct {
 	Items  []PreviewItem `json:"items" nullable:"false"`

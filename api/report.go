@@ -65,6 +65,7 @@ type ForecastRequest struct {
 	StartAt string          `json:"start_at,omitempty" doc:"Default: now"`
 	Zone    string          `json:"zone,omitempty"`
 	Rates   map[string]Rate `json:"rates,omitempty" doc:"Rates to assume, by resource"`
+	Items   int64           `json:"items,omitempty" minimum:"0" doc:"Number of items to assume for a draft that has not read its source"`
 }
 
 // Forecast predicts when a bulk action would finish if it started, with the current load.

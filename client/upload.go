@@ -80,6 +80,10 @@ func moved(err error) bool {
 
 func (c *Client) beginUpload(ctx context.Context, u *Upload) (id string, err error) {
 	h := http.Header{"Tus-Resumable": {tusVersion}, "Upload-Length": {strconv.FormatInt(u.Size, 10)}}
+	if u.Size < 0 {
+		h.Del("Upload-Length")
+		h.Set("Upload-Defer-Length", "1")
+	}
 	if u.Name != "" {
 		h.Set("Upload-Metadata", "filename "+base64.StdEncoding.EncodeToString([]byte(u.Name)))
 	}

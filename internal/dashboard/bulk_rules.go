@@ -30,7 +30,7 @@ type rulesForm struct {
 }
 
 // rateField is the own rate of one step.
-type rateField struct{ Step, Value string }
+type rateField struct{ Step, Text string }
 
 func (d *Dashboard) bulkRules(ctx context.Context, v *visit) (content, error) {
 	h, c, err := v.bulkHead(ctx, "Rules")
@@ -48,7 +48,7 @@ func formOf(b *api.BulkAction) rulesForm {
 	for _, s := range b.Steps {
 		field := rateField{Step: cmp.Or(s.ID, s.Action)}
 		if r, has := b.Rates[field.Step]; has {
-			field.Value = r.String()
+			field.Text = r.String()
 		}
 		f.Rates = append(f.Rates, field)
 	}
@@ -175,10 +175,10 @@ func (f *rulesForm) read(v *visit) (to api.Change, said []string) {
 	for i := range f.Rates {
 		field := &f.Rates[i]
 		typed := strings.TrimSpace(v.FormValue("rate-" + field.Step))
-		if typed == field.Value {
+		if typed == field.Text {
 			continue
 		}
-		field.Value = typed
+		field.Text = typed
 		var r api.Rate
 		if err := r.UnmarshalText([]byte(cmp.Or(typed, "unlimited"))); err != nil {
 			f.Faults["rate-"+field.Step] = err.Error()

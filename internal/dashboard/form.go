@@ -43,6 +43,15 @@ type pageAgain struct {
 // Error implements error.
 func (p *pageAgain) Error() string { return "the form is shown again" }
 
+// pageInstead is a page that is shown instead of what was asked for, with a status of its own.
+type pageInstead struct {
+	pageAgain
+	status int
+}
+
+// Error implements error.
+func (p *pageInstead) Error() string { return "another page is shown" }
+
 // form registers what a form does, by its path below the root.
 func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, error)) {
 	d.mux.HandleFunc("POST "+Root+path, func(w http.ResponseWriter, r *http.Request) {

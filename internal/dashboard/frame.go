@@ -99,7 +99,11 @@ func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status 
 func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	status, p := http.StatusInternalServerError, problem{Text: err.Error()}
 	var again *pageAgain
+	var instead *pageInstead
 	switch refused := refusal(err); {
+	case errors.As(err, &instead):
+		d.render(w, v, instead.name, instead.status, instead.content)
+		return
 	case errors.As(err, &again):
 		d.render(w, v, again.name, http.StatusUnprocessableEntity, again.content)
 		return

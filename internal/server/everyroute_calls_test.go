@@ -27,6 +27,9 @@ var calls = map[string]func(p *place) call{
 	"bulk_action.append": func(p *place) call {
 		return call{path: p.bulk("") + "/items", body: `{"id":"u1"}` + "\n", headers: []string{"Content-Type", "application/x-ndjson"}}
 	},
+	"bulk_action.describe": func(p *place) call {
+		return call{path: p.bulk("") + "/draft", body: `{"name":"autumn","steps":[{"action":"award"}]}`}
+	},
 	"bulk_action.change": func(p *place) call { return call{path: p.held(), body: `{"priority":5}`} },
 	"bulk_action.seal": func(p *place) call {
 		path := p.bulk("")

@@ -124,6 +124,7 @@ func New(o Options) *Server {
 	s.deliveryRoutes()
 	s.scheduleRoutes()
 	s.beforeRoutes()
+	s.draftRoutes()
 	s.simulationRoutes()
 	s.watchRoutes()
 	s.itemRoutes()

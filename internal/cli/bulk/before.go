@@ -84,6 +84,54 @@ func showPreview(l *link.Link, p *api.Preview) error {
 	return nil
 }
 
+func checkCommand() command.Command {
+	return command.Command{
+		Use: "check ID", Short: "check the rows of a draft that reads an upload or a source",
+		Long: `Reads the rows of a draft and says how many can be used, and what is wrong with the others. Nothing is added or sent. An
+upload is read up to 5 million rows, another source up to 10,000.
+
+Exit codes: 0 all rows can be used · 5 some cannot, or would fail at the first step`,
+		Example: `  weir check ba_01k9x…
+  weir check ba_01k9x… --limit 1000 -o csv`,
+		Args: command.Args(1, 1, "ID"),
+		Bind: func(fs *pflag.FlagSet) command.Runner {
+			limit := fs.Int("limit", 20, "list at most `N` bad rows, up to 1000")
+			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+				if *limit < 1 || *limit > 1000 {
+					return command.BadUsage("write a number from 1 to 1000", "--limit: %d rows cannot be listed", *limit)
+				}
+				c, err := l.Check(ctx, args[0], *limit)
+				if err != nil {
+					return err
+				}
+				return showCheck(l, &c)
+			})
+		},
+	}
+}
+
+// showCheck lists bad rows, and says how many rows there are of each sort.
+func showCheck(l *link.Link, c *api.DataCheck) error {
+	var err error
+	if l.Out == command.JSON {
+		err = command.PrintJSON(l.Env, c)
+	} else {
+		view := command.NewView[api.Fault]("bad rows", "line", "line, field, value, message, fix", "", nil)
+		err = command.List(l.Printer, view, command.Seq(c.Faults), 0)
+	}
+	if err != nil {
+		return err
+	}
+	l.Say("%d rows: %d can be used, %d have a duplicate id, %d are bad; %d would fail at the first step", c.Rows, c.Items, c.Duplicates, c.BadLines, c.Failing)
+	if !c.Complete {
+		l.Say("not all rows were read")
+	}
+	if c.BadLines > 0 || c.Failing > 0 || c.Rows == 0 && len(c.Faults) > 0 {
+		return command.Ended(command.ExitSomeFailed)
+	}
+	return nil
+}
+
 func trialCommand() command.Command {
 	return command.Command{
 		Use: "trial ID", Short: "send a few items through the steps of a bulk action and show requests and responses",

@@ -23,6 +23,7 @@ func forecastCommand() command.Command {
 			var req api.ForecastRequest
 			fs.StringVar(&req.StartAt, "start-at", "", "`TIME` of the start (default now)")
 			fs.StringVar(&req.Zone, "zone", "", "IANA `ZONE` of --start-at")
+			fs.Int64Var(&req.Items, "items", 0, "`N` items to assume for a draft that has not read its source")
 			rates := fs.StringArray("rate", nil, "`RESOURCE=RATE` to assume for a resource, as in send-message=450/s")
 			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
 				for _, text := range *rates {

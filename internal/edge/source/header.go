@@ -114,6 +114,10 @@ func (c *csvRows) chooseID() error {
 	if c.idCol = detectID(c.columns); c.idCol >= 0 {
 		return nil
 	}
+	if c.opts.AnyID {
+		c.idCol = 0
+		return nil
+	}
 	if i := slices.IndexFunc(c.columns, looksLikeData); i >= 0 && len(c.opts.Columns) == 0 {
 		return headerError(c.columns[i], fmt.Sprintf("the first line looks like data, not like column names: %q", shorten(c.columns[i])),
 			"write a line with the column names first, or name the columns and the id column")

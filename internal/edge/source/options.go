@@ -32,6 +32,8 @@ type Options struct {
 	// IDColumn names the CSV column or JSON member that holds the id. Default: the first of
 	// [IDNames] that exists. If none does, the file is refused.
 	IDColumn string
+	// AnyID takes the first column of a CSV file without a column of such a name, to show the columns to choose from.
+	AnyID bool
 	// Columns names the columns of a CSV file that has no header line. Default: the first line.
 	Columns []string
 	// Limit ends the stream after so many good items. Default 0: no limit.

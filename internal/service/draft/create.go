@@ -60,13 +60,14 @@ func (s *kept) KeysLost() error { return s.engine.Lost("the idempotency key") }
 // returns the bulk action, too. If it fails, nothing is left, unless the error comes from the store.
 func (s *Creates) Create(ctx context.Context, n stored.Spec, made Made) (id string, b *engine.BulkAction, err error) {
 	tenant := cmp.Or(n.Tenant, "default")
+	given := givenTo(&n)
 	n, from, err := s.resolve(ctx, n, tenant, made)
 	if err != nil {
 		return s.orMade(ctx, made.ID, err)
 	}
 	now := time.Now().UTC()
 	d := Draft{Spec: n, Tenant: tenant, Created: now, Touched: now, State: Editing, Schedule: made.Schedule,
-		Slot: made.Slot, Start: n.Start, From: from}
+		Slot: made.Slot, Start: n.Start, From: from, Given: given}
 	if err := s.checkDraft(&d, made.By, now); err != nil {
 		return s.orMade(ctx, made.ID, err) // its upload is removed once it was created
 	}

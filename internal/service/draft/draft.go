@@ -2,6 +2,7 @@ package draft
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -28,6 +29,8 @@ type Draft struct {
 	Slot     time.Time `json:"slot,omitzero"`
 	// From is the template it was created from.
 	From *stored.MadeFrom `json:"from,omitempty"`
+	// Given holds the parameters that the request gave the template.
+	Given json.RawMessage `json:"given,omitempty"`
 	// State is draft, scheduled (its source is read later), importing, sealing, failed, cancelled or
 	// submitted.
 	State  string `json:"state"`

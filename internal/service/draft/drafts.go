@@ -47,6 +47,7 @@ type Drafts struct {
 	*Seals
 	*Imports
 	*Creates
+	*Checks
 	store  store.Store
 	blocks upload.Blocks
 }
@@ -63,7 +64,7 @@ func New(ctx context.Context, o Options) *Drafts {
 	i := &Imports{kept: k, files: f, rules: r, Appends: a, Seals: s, failed: o.Failed}
 	i.runner = due.New(due.Options[struct{}]{Find: i.find, Work: i.work, Every: lookEvery, Name: "drafts", Logger: o.Logger})
 	c := &Creates{k, f, r, a, s, o.Templates, o.Vault, records.New[once](o.Store, "once"), i.runner.Wake}
-	return &Drafts{k, f, r, a, s, i, c, o.Store, k.intake}
+	return &Drafts{k, f, r, a, s, i, c, &Checks{kept: k, files: f, rules: r, Appends: a}, o.Store, k.intake}
 }
 
 // Uploads returns the resumable uploads; see [upload.New] for who.

@@ -31,7 +31,7 @@ type lookedAt struct {
 // call. A condition on an earlier step's output says nothing yet.
 func (s *Outlook) conditions(ctx context.Context, b *api.BulkAction, w *forecast.Work) error {
 	c, err := s.chains.Conditions(b)
-	if c == nil || err != nil || b.ID == "" { // one that does not exist yet has no items to look at
+	if c == nil || err != nil || b.ID == "" || b.State == api.Draft && b.Source != nil { // it has no items to look at yet
 		return err
 	}
 	key := lookedAt{b.ID, b.Counts.Total}

@@ -25,6 +25,9 @@ func (s *Outlook) Forecast(ctx context.Context, id string, req api.ForecastReque
 	if b.State.Final() && !b.FinishedAt.IsZero() {
 		return over(&b), nil
 	}
+	if b.Source != nil && b.Counts.Total == 0 && b.StartedAt.IsZero() {
+		b.Counts.Total, b.Counts.Ready = req.Items, req.Items
+	}
 	start := time.Now().UTC()
 	if b.StartedAt.IsZero() && b.StartAt.After(start) {
 		start = b.StartAt

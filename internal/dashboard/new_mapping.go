@@ -1,0 +1,204 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/csv"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weirhq/weir/api"
+)
+
+// mappingPage is step 3: which column is the id, what each step receives, and which rows can be used.
+type mappingPage struct {
+	*wizard
+	IDs     []choice // columns to choose the id from; none: it is typed
+	ItemID  string
+	Maps    []stepMap
+	Preview previewTable
+	Unused  []string
+	// Out says that bad rows are left out, First that the first of rows with the same id is kept.
+	Out, First bool
+	Shown      int64 // items that the button promised before the form was sent
+	Changed    bool  // the form has changed that number
+}
+
+// badShown is how many bad rows the page lists, and badSaved how many the file has.
+const badShown, badSaved = 50, 1000
+
+func (d *Dashboard) newMapping(ctx context.Context, v *visit) (content, error) {
+	w, err := v.openChecked(ctx, badShown)
+	if err != nil {
+		return content{}, err
+	}
+	p := &mappingPage{wizard: w}
+	if err := p.fill(ctx, v); err != nil {
+		return content{}, err
+	}
+	return p.page(), nil
+}
+
+// page shows the page.
+func (p *mappingPage) page() content {
+	c := p.content(2, p)
+	c.Weir = []string{"weir check " + p.ID, "weir preview " + p.ID}
+	return c
+}
+
+// fill makes the page of the draft.
+func (p *mappingPage) fill(ctx context.Context, v *visit) error {
+	p.Out, p.First = p.readAs()
+	p.ItemID = p.Draft.ItemID
+	var columns []string
+	if p.Check != nil {
+		columns = p.Check.Columns
+		if p.Check.ItemID != "" {
+			p.ItemID = p.Check.ItemID
+		}
+		p.Shown = p.Check.Items
+	}
+	for _, c := range columns {
+		p.IDs = append(p.IDs, choice{Value: c, Name: c, Current: c == p.ItemID})
+	}
+	if p.Maps == nil {
+		actions := map[string]*api.Action{}
+		for _, s := range p.Bulk.Steps {
+			if a, err := v.api.Actions().Get(ctx, s.Action); err == nil {
+				actions[s.Action] = &a
+			} else if refusal(err) == nil {
+				return err
+			}
+		}
+		for i, s := range p.Bulk.Steps {
+			p.Maps = append(p.Maps, mapOf(i, s, actions[s.Action], columns))
+		}
+	}
+	for _, c := range columns {
+		if c != p.ItemID && !p.uses(c) {
+			p.Unused = append(p.Unused, c)
+		}
+	}
+	if p.Check == nil || p.Check.Rows == 0 {
+		return nil
+	}
+	preview, err := v.api.Preview(ctx, p.ID, 5)
+	if err != nil && refusal(err) == nil {
+		return err
+	}
+	p.Preview = previewOf(preview, columns)
+	return nil
+}
+
+// uses reports whether a step receives a column.
+func (p *mappingPage) uses(column string) bool {
+	for _, m := range p.Maps {
+		if m.Whole || slices.ContainsFunc(m.Rows, func(r mapRow) bool { return strings.Contains(r.Expression(), exprOf(column, "")) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// saveMapping saves step 3, and goes on if the data can be used as it says.
+func (d *Dashboard) saveMapping(ctx context.Context, v *visit) (done, error) {
+	w, err := v.open(ctx)
+	if err != nil {
+		return done{}, err
+	}
+	p := &mappingPage{wizard: w}
+	shown, _ := strconv.ParseInt(v.FormValue("shown"), 10, 64) // without it, nothing was promised
+	typed := p.read(v)
+	err = v.describe(ctx, w, func(n *api.NewBulkAction) {
+		if id := strings.TrimSpace(v.FormValue("item_id")); id != "" {
+			n.ItemID = id
+		}
+		if !w.Own() {
+			return
+		}
+		n.OnBadLine, n.Duplicates = v.FormValue("bad"), v.FormValue("duplicates")
+		for i := range n.Steps {
+			if i < len(typed) {
+				n.Steps[i].Input = typed[i].input()
+			}
+		}
+	})
+	if err != nil {
+		p.Maps = typed // as they were typed
+		if err := w.refuse(err, p.place); err != nil {
+			return done{}, err
+		}
+	}
+	if err := v.check(ctx, w, badShown); err != nil {
+		return done{}, err
+	}
+	if err := p.fill(ctx, v); err != nil {
+		return done{}, err
+	}
+	if len(w.Faults) > 0 || len(w.Rest) > 0 {
+		return done{}, &pageAgain{"new-mapping", p.page()}
+	}
+	if v.FormValue("do") != "next" {
+		return done{To: "/new/" + w.ID + "/mapping"}, nil
+	}
+	if why := p.Blocks(); why != "" {
+		w.Faults["next"] = why
+		return done{}, &pageAgain{"new-mapping", p.page()}
+	}
+	if p.Changed = shown != w.Check.Items; p.Changed {
+		return done{}, &pageInstead{pageAgain{"new-mapping", p.page()}, http.StatusOK}
+	}
+	return done{To: "/new/" + w.ID + "/rules"}, nil
+}
+
+// place returns the field of the page for a field of the API.
+func (p *mappingPage) place(field string) string {
+	if field == "item_id" {
+		return field
+	}
+	for i := range p.Maps {
+		rest, ok := strings.CutPrefix(field, "steps["+strconv.Itoa(i)+"].input")
+		if !ok {
+			continue
+		}
+		for _, r := range p.Maps[i].Rows {
+			if r.Member != "" && rest == "."+r.Member {
+				return r.Key
+			}
+		}
+		return "s" + strconv.Itoa(i)
+	}
+	return ""
+}
+
+// badRows sends the bad rows as a file.
+func (d *Dashboard) badRows(rw http.ResponseWriter, r *http.Request) {
+	v, err := d.visit(r)
+	if err != nil {
+		d.fail(rw, v, err)
+		return
+	}
+	c, err := v.api.Check(r.Context(), r.PathValue("id"), badSaved)
+	if err != nil {
+		d.fail(rw, v, err)
+		return
+	}
+	rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	rw.Header().Set("Content-Disposition", `attachment; filename="bad-rows.csv"`)
+	rw.Header().Set("Cache-Control", "no-store")
+	out := csv.NewWriter(rw)
+	rows := [][]string{{"line", "column", "value", "problem", "fix"}}
+	for _, f := range c.Faults {
+		rows = append(rows, []string{strconv.FormatInt(f.Line, 10), harmless(f.Field), harmless(f.Value), f.Message, f.Fix})
+	}
+	_ = out.WriteAll(rows) // the browser is gone
+}
+
+// harmless keeps a spreadsheet from taking a text for a formula.
+func harmless(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}

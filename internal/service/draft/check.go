@@ -1,0 +1,333 @@
+package draft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/edge/source"
+)
+
+const (
+	checkRows    = 5_000_000 // of an upload; 23 bytes of memory for each
+	checkSource  = 10_000    // of a source that others serve
+	checkFaults  = 1000
+	checkKinds   = 20
+	checkedFor   = 10 * time.Minute // the schema of the first action may change
+	mostChecked  = 64
+	checkColumns = 200
+)
+
+// Checks reads the rows of drafts without adding them, to tell which can be used.
+type Checks struct {
+	*kept
+	*files
+	*rules
+	*Appends
+	mu  sync.Mutex
+	had map[checkedAs]checked // a description and its data do not change without the version
+}
+
+type checkedAs struct{ id, version string }
+
+type checked struct {
+	api.DataCheck
+	at time.Time
+}
+
+// Check tells which rows of a draft can be used, with up to so many bad ones.
+func (s *Checks) Check(ctx context.Context, id string, faults int) (api.DataCheck, error) {
+	e, err := s.drafts.Get(ctx, id)
+	if err != nil {
+		return api.DataCheck{}, s.submittedAlready(ctx, id, err)
+	}
+	d, key := &e.Value, checkedAs{id, e.Version}
+	out, known := s.known(key)
+	if !known {
+		if out, err = s.check(ctx, id, d); err != nil {
+			return out, err
+		}
+		if d.Spec.Source != nil && d.Spec.Source.Upload != "" { // what others serve may change
+			s.keep(key, out)
+		}
+	}
+	out.Faults = out.Faults[:min(len(out.Faults), faults)]
+	return out, nil
+}
+
+func (s *Checks) known(key checkedAs) (api.DataCheck, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	had, ok := s.had[key]
+	return had.DataCheck, ok && time.Since(had.at) < checkedFor
+}
+
+func (s *Checks) keep(key checkedAs, c api.DataCheck) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.had == nil || len(s.had) >= mostChecked {
+		s.had = map[checkedAs]checked{}
+	}
+	s.had[key] = checked{c, time.Now()}
+}
+
+func (s *Checks) check(ctx context.Context, id string, d *Draft) (api.DataCheck, error) {
+	c := &counting{how: s.howTo(d), all: d.Spec.Duplicates == "keep_all", ids: source.NewKeys(), kinds: map[string]*api.BadLines{}}
+	var err error
+	if len(d.Spec.Steps[0].Input) > 0 {
+		if c.show, err = s.Appends.chains.Preview(d.Spec.Steps, d.Spec.Params); err != nil {
+			return c.out, err
+		}
+	}
+	switch {
+	case d.Spec.Source == nil:
+		var sum Sum
+		sum, err = s.Sum(ctx, id)
+		c.out = api.DataCheck{Rows: sum.rows(), Items: sum.Items, Duplicates: sum.Duplicates, BadLines: sum.BadLines, Complete: true}
+	case d.Spec.Source.Upload != "":
+		err = s.readUpload(ctx, d, c)
+	default:
+		err = s.readFirst(ctx, d, c)
+	}
+	return c.result(), err
+}
+
+// readUpload counts the rows of an upload.
+func (s *Checks) readUpload(ctx context.Context, d *Draft, c *counting) error {
+	f, err := s.uploads.Get(ctx, d.Spec.Source.Upload)
+	if err != nil {
+		return unknownUpload(d.Spec.Source.Upload)
+	}
+	c.out.Name, c.out.Bytes = f.Meta["filename"], f.Size
+	r, err := s.uploads.Reader(ctx, d.Spec.Source.Upload)
+	if err != nil {
+		return err
+	}
+	rd, err := source.Open(r, c.out.Name, source.Options{IDColumn: d.Spec.ItemID})
+	if err != nil {
+		return s.unopened(ctx, d, c, err)
+	}
+	defer rd.Close()
+	found := rd.Detected()
+	c.out.Format, c.out.ItemID, c.out.Columns = string(found.Format), found.IDColumn, found.Columns[:min(len(found.Columns), checkColumns)]
+	c.out.Complete = true
+	for it, err := range rd.Items() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if row := (*source.RowError)(nil); err != nil && !errors.As(err, &row) {
+			return unusable(err)
+		}
+		if c.out.Rows == checkRows {
+			c.out.Complete = false
+			break
+		}
+		c.add(it, err)
+	}
+	return nil
+}
+
+// unopened tells why a file cannot be read as a draft says. A file that has no such id column can be read with another one: its
+// columns are told.
+func (s *Checks) unopened(ctx context.Context, d *Draft, c *counting, why error) error {
+	r, err := s.uploads.Reader(ctx, d.Spec.Source.Upload)
+	if err != nil {
+		return err
+	}
+	rd, err := source.Open(r, c.out.Name, source.Options{AnyID: true})
+	if row := (*source.RowError)(nil); err != nil || !errors.As(why, &row) {
+		return unusable(why)
+	}
+	defer rd.Close()
+	found := rd.Detected()
+	c.out.Format, c.out.Columns = string(found.Format), found.Columns[:min(len(found.Columns), checkColumns)]
+	c.out.Faults = []api.Fault{faultOf(source.Item{}, why)}
+	return nil
+}
+
+// unusable says that a file cannot be read, at the field that names it.
+func unusable(err error) error {
+	out := &weir.FieldError{Code: "bad_source", Field: "source.upload", Problem: err.Error(), Fix: "upload a corrected file"}
+	var input *source.InputError
+	var row *source.RowError
+	switch {
+	case errors.As(err, &input):
+		out.Code, out.Problem, out.Fix = input.Code, input.Problem, input.Fix
+		if input.Line > 0 {
+			out.Problem = fmt.Sprintf("line %d: %s", input.Line, input.Problem)
+		}
+	case errors.As(err, &row):
+		out.Code, out.Problem, out.Fix = row.Code, fmt.Sprintf("line %d: %s", row.Line, row.Problem), row.Fix
+	}
+	return out
+}
+
+// readFirst counts the first items of a source.
+func (s *Checks) readFirst(ctx context.Context, d *Draft, c *counting) error {
+	f, err := s.Open(d)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	c.out.ItemID = d.Spec.ItemID
+	for at := feed.Cursor(""); c.out.Rows < checkSource; {
+		page, err := f.Read(ctx, at)
+		if forever := (*feed.PermanentError)(nil); errors.As(err, &forever) {
+			return &weir.FieldError{Code: "bad_source", Field: "source", Problem: forever.Error(), Fix: "correct the source"}
+		}
+		if err != nil {
+			return err
+		}
+		c.out.Rows, c.out.BadLines = c.out.Rows+page.Bad, c.out.BadLines+page.Bad
+		for _, it := range page.Items {
+			c.add(source.Item{ID: it.ID, Data: it.Value}, nil)
+		}
+		if page.Last {
+			c.out.Complete = true
+			break
+		}
+		at = page.Next
+	}
+	return nil
+}
+
+// counting counts rows.
+type counting struct {
+	out   api.DataCheck
+	how   HowToAppend
+	all   bool // duplicates are used
+	ids   *source.Keys
+	show  func(weir.RawItem, int) api.PreviewItem // the input of the first step; nil: it is the item
+	kinds map[string]*api.BadLines
+}
+
+// add counts a row: err says what is wrong with it.
+func (c *counting) add(it source.Item, err error) {
+	c.out.Rows++
+	if err == nil && c.how.Check != nil {
+		err = c.how.Check("", it.ID, it.Data)
+	}
+	if err != nil {
+		c.bad(faultOf(it, err))
+		return
+	}
+	if len(c.out.Columns) == 0 {
+		c.out.Columns = membersOf(it.Data)
+	}
+	if !c.all && !c.ids.Add(it.ID) {
+		c.out.Duplicates++
+		return
+	}
+	c.out.Items++
+	if c.show == nil {
+		return
+	}
+	if faults := c.show(weir.RawItem{ID: it.ID, Value: it.Data}, 0).Faults; len(faults) > 0 {
+		f := faults[0]
+		f.Line, f.Field = int64(it.Line), memberOf(f.Field)
+		c.out.Failing++
+		c.list(f)
+	}
+}
+
+// memberOf returns the member that a fault of an input is about: steps[0].input.amount is about amount.
+func memberOf(field string) string {
+	if _, member, ok := strings.Cut(field, ".input."); ok {
+		return member
+	}
+	return field
+}
+
+// bad counts a bad line.
+func (c *counting) bad(f api.Fault) {
+	c.out.BadLines++
+	c.list(f)
+}
+
+// list adds to the list of what is wrong.
+func (c *counting) list(f api.Fault) {
+	if len(c.out.Faults) < checkFaults {
+		c.out.Faults = append(c.out.Faults, f)
+	}
+	key := f.Code + " " + f.Field
+	k := c.kinds[key]
+	if k == nil {
+		if len(c.kinds) == checkKinds*10 { // fields of JSON may be anything
+			return
+		}
+		k = &api.BadLines{Code: f.Code, Field: f.Field, Message: f.Message, Fix: f.Fix, Line: f.Line}
+		c.kinds[key] = k
+	}
+	k.Count++
+	if f.Value != "" && len(k.Values) < 3 && !slices.Contains(k.Values, f.Value) {
+		k.Values = append(k.Values, f.Value)
+	}
+}
+
+func (c *counting) result() api.DataCheck {
+	out := c.out
+	out.Kinds = []api.BadLines{}
+	for _, key := range slices.Sorted(maps.Keys(c.kinds)) {
+		out.Kinds = append(out.Kinds, *c.kinds[key])
+	}
+	slices.SortStableFunc(out.Kinds, func(a, b api.BadLines) int { return int(b.Count - a.Count) })
+	out.Kinds = out.Kinds[:min(len(out.Kinds), checkKinds)]
+	if out.Faults == nil {
+		out.Faults = []api.Fault{}
+	}
+	if out.Columns == nil {
+		out.Columns = []string{}
+	}
+	return out
+}
+
+// faultOf says what is wrong with a row.
+func faultOf(it source.Item, err error) api.Fault {
+	f := api.Fault{Line: int64(it.Line), Message: err.Error()}
+	var row *source.RowError
+	var field *weir.FieldError
+	switch {
+	case errors.As(err, &row):
+		return api.Fault{Code: row.Code, Field: row.Field, Line: int64(row.Line), Column: int64(row.Column), Value: row.Value,
+			Message: row.Problem, Fix: row.Fix}
+	case errors.As(err, &field):
+		f.Code, f.Field, f.Message, f.Fix = field.Code, strings.TrimPrefix(strings.TrimPrefix(field.Field, ", input"), "."), field.Problem, field.Fix
+		f.Value = valueAt(it.Data, f.Field)
+	}
+	return f
+}
+
+// valueAt returns a member of a document as text, cut; empty if it has none of that name.
+func valueAt(doc []byte, member string) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(doc, &members) != nil {
+		return ""
+	}
+	var text string
+	if raw := members[member]; json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	if runes := []rune(text); len(runes) > 60 {
+		text = string(runes[:60]) + "…"
+	}
+	return text
+}
+
+// membersOf returns the names of a document's members, sorted.
+func membersOf(doc []byte) []string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(doc, &members) != nil {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(members))
+	return names[:min(len(names), checkColumns)]
+}
