@@ -70,6 +70,9 @@ func (l lanes) explain(uses []weir.ResourceUse) {
 		if r := h.cause.Reason; r == "circuit_open" || r == "refused" {
 			h.cause.Detail = cmp.Or(h.cause.Detail, u.Text)
 		}
+		if o := u.Outage; o != nil && h.cause.Reason == "circuit_open" && (h.cause.Since.IsZero() || o.Since.Before(h.cause.Since)) {
+			h.cause.Since, h.cause.Until = o.Since, u.CircuitUntil
+		}
 		if u.Limited {
 			h.allowed += u.Allowed
 		}
