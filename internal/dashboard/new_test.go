@@ -406,7 +406,7 @@ func TestTheWizardAsksForScopesAndTenants(t *testing.T) {
 	b := newBrowser(t, n)
 	b.post("/ui/sign-in", url.Values{"key": {n.As([]access.Scope{access.Read, access.Submit}, "growth").Key()}})
 	_, page := b.get("/ui/new")
-	if !strings.Contains(page, "<choice selected>growth</choice>") {
+	if !strings.Contains(page, "<option selected>growth</option>") {
 		t.Error("the tenant of the key is not chosen")
 	}
 	at := b.begin(url.Values{"tenant": {"growth"}, "action": {"send"}})
