@@ -50,7 +50,7 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	page.Share = format.Share(page.Finished, p.Counts.Total)
 	page.end(v, &b, &p)
 	page.why(&p)
-	page.Verbs, page.Did = verbsOf(p.State), verbNamed(v.URL.Query().Get("did"))
+	page.Verbs, page.Did = d.verbsOf(p.State), verbNamed(v.URL.Query().Get("did"))
 	for i, s := range p.Steps {
 		page.Steps = append(page.Steps, lineOf(i, s))
 	}

@@ -24,6 +24,10 @@ type Options struct {
 	Sealer Sealer
 	// Prefix is the path under which browsers reach the server. Default: none.
 	Prefix string
+	// OwnLogin says that the API knows the caller of a page by the context of the request: no one signs in with a key.
+	OwnLogin bool
+	// ReadOnly hides everything that changes something, and refuses it.
+	ReadOnly bool
 	// Version and Node are in the footer.
 	Version, Node string
 	// Logger takes the log. Default [slog.Default].
@@ -46,8 +50,11 @@ var files embed.FS
 // maxForm is the most bytes of a form.
 const maxForm = 1 << 20
 
-// Root is the path of the pages, below the prefix.
-const Root = "/ui"
+// Root is the path of the pages, below the prefix, and Assets that of their style sheet and script.
+const (
+	Root   = "/ui"
+	Assets = Root + "/assets/"
+)
 
 // New makes the pages.
 func New(o Options) *Dashboard {
@@ -61,10 +68,12 @@ func New(o Options) *Dashboard {
 	if err != nil {
 		panic(err) // they are embedded
 	}
-	d.mux.Handle("GET "+Root+"/assets/", http.StripPrefix(Root+"/assets/", cached(http.FileServerFS(assets))))
+	d.mux.Handle("GET "+Assets, http.StripPrefix(Assets, cached(http.FileServerFS(assets))))
 	d.mux.HandleFunc("GET "+Root+"/live", d.live)
-	d.mux.HandleFunc("POST "+Root+"/sign-in", d.signIn)
-	d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)
+	if !o.OwnLogin {
+		d.mux.HandleFunc("POST "+Root+"/sign-in", d.signIn)
+		d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)
+	}
 	d.mux.HandleFunc("POST "+Root+"/theme", d.setTheme)
 	d.page("GET "+Root+"/{$}", "overview", d.overview)
 	d.page("GET "+Root+"/bulk-actions", "bulk-actions", d.bulkActions)
@@ -84,9 +93,16 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This was sent from another site.", http.StatusForbidden)
 		return
 	}
+	if d.opts.ReadOnly && r.Method == http.MethodPost && !ownForms[r.URL.Path] {
+		http.Error(w, "These pages change nothing. Use the API or the command line.", http.StatusForbidden)
+		return
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	d.mux.ServeHTTP(w, r)
 }
+
+// ownForms are the forms that change nothing but what the browser keeps.
+var ownForms = map[string]bool{Root + "/sign-in": true, Root + "/sign-out": true, Root + "/theme": true}
 
 // parse reads the templates: each page is the frame with its own main part.
 func parse() map[string]*template.Template {
@@ -174,7 +190,7 @@ type content struct {
 // frame is what the frame of all pages shows.
 type frame struct {
 	content
-	Root          string
+	Prefix, Root  string
 	Version, Node string
 	Clock         format.Clock
 	Theme         string
@@ -192,7 +208,7 @@ var navigation = []entry{{Name: "Overview", Path: "/"}, {Name: "Bulk actions", P
 
 // frame puts the content of a page into the frame of all.
 func (d *Dashboard) frame(v *visit, c content) frame {
-	f := frame{content: c, Root: d.opts.Prefix + Root, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
+	f := frame{content: c, Prefix: d.opts.Prefix, Root: d.opts.Prefix + Root, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
 		Here: d.opts.Prefix + v.URL.RequestURI(), SignedIn: d.keyOf(v.Request) != ""}
 	for _, e := range navigation {
 		e.Current = e.Name == c.Nav
@@ -225,7 +241,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	}
 	var refused *client.RefusedError
 	if errors.As(err, &refused) {
-		if refused.Problem.Status == http.StatusUnauthorized {
+		if refused.Problem.Status == http.StatusUnauthorized && !d.opts.OwnLogin {
 			d.showSignIn(w, v, http.StatusUnauthorized, "")
 			return
 		}

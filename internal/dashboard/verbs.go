@@ -57,7 +57,10 @@ var verbs = []verb{
 }
 
 // verbsOf returns what can be done in a state.
-func verbsOf(s api.State) (list []verb) {
+func (d *Dashboard) verbsOf(s api.State) (list []verb) {
+	if d.opts.ReadOnly {
+		return nil
+	}
 	for _, v := range verbs {
 		if v.possible(s) {
 			list = append(list, v)
@@ -97,7 +100,7 @@ func (d *Dashboard) confirm(ctx context.Context, v *visit) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	if verb == nil || !verb.Danger || !verb.possible(b.State) {
+	if verb == nil || d.opts.ReadOnly || !verb.Danger || !verb.possible(b.State) {
 		return content{}, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(b.State).Word))
 	}
 	c := b.Counts
