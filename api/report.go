@@ -42,6 +42,7 @@ type StepReport struct {
 // Waited is a reason for which a bulk action waited, and how long.
 type Waited struct {
 	Reason   string   `json:"reason"`
+	Text     string   `json:"text,omitempty" doc:"What it waited on, for people" example:"Its rate"`
 	Duration Duration `json:"duration"`
 	Share    float64  `json:"share"`
 }

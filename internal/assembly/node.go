@@ -14,13 +14,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/dashboard"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/server"
@@ -53,10 +51,12 @@ type Options struct {
 	// Alone reports that no other process uses the store: unfinished work of an earlier process
 	// is taken up at once.
 	Alone bool
-	// Runs reports that the process is weir run; see [service.Options].
-	Runs bool
+	// Runs is for weir run; see [service.Options].
+	Runs func(run string) bool
 	// Open accepts requests without a key.
 	Open bool
+	// ReadOnlyPages has the pages show everything and change nothing.
+	ReadOnlyPages bool
 	// Version is the version of the program.
 	Version string
 	// Server holds the limits of requests; fields that this package fills in are ignored.
@@ -108,7 +108,6 @@ func Prepare(ctx context.Context, o Options) (*Prepared, error) {
 
 // Configure sets the options of the node's engine.
 func (p *Prepared) Configure(o *engine.Options) {
-	p.base.Configure(o)
 	if o.Transport == nil {
 		o.Transport = p.opts.Guard.Transport(egress.TLSOptions{})
 	}
@@ -137,8 +136,10 @@ type Node struct {
 func (p *Prepared) New(e *engine.Engine) (*Node, error) {
 	o := p.opts
 	n := &Node{opts: o, log: o.Logger, engine: e, keys: p.keys, audit: access.NewAudit(o.Store), counts: newCounts(o.Metrics)}
-	n.service = service.New(p.base, e, n.note)
 	var err error
+	if n.service, err = service.New(p.base, e, n.note); err != nil {
+		return nil, err
+	}
 	n.webhooks, err = callback.New(callback.Options{
 		Store: o.Store, Topics: p.topics, Transport: o.Guard.Transport(egress.TLSOptions{}), Sealer: o.Vault, CheckURL: o.Guard.CheckURL,
 		Owns: n.owns, Alone: o.Alone, Counted: n.counts.delivered, Logger: o.Logger,
@@ -153,7 +154,7 @@ func (p *Prepared) New(e *engine.Engine) (*Node, error) {
 	n.survey = newSurvey(n.service, &n.opts)
 	n.counts.ready(o.Metrics, n.service.Fleet.StoreProblem)
 	n.server = server.New(n.serverOptions())
-	n.handler = n.withPages()
+	n.handler = n.mounted(n.withPages())
 	return n, nil
 }
 
@@ -199,7 +200,7 @@ func (p *Prepared) findTopics() (err error) {
 func (n *Node) Drain() { n.server.Drain() }
 
 // Public returns a handler without the routes of operators.
-func (n *Node) Public() http.Handler { return n.server.Public() }
+func (n *Node) Public() http.Handler { return n.mounted(n.server.Public()) }
 
 // Service returns the node's service, without HTTP.
 func (n *Node) Service() *service.Service { return n.service }
@@ -212,19 +213,6 @@ func (n *Node) Keys() *access.Keys { return n.keys }
 
 // Handler returns the handler of all requests: the API, and the pages.
 func (n *Node) Handler() http.Handler { return n.handler }
-
-// withPages returns a handler of the API and of the pages, which are a client of it.
-func (n *Node) withPages() http.Handler {
-	api := n.server.Handler()
-	pages := dashboard.New(dashboard.Options{API: api, Sealer: n.opts.Vault, Version: n.opts.Version, Logger: n.log})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect paths of the API
-		if strings.HasPrefix(r.URL.Path, dashboard.Root+"/") {
-			pages.ServeHTTP(w, r)
-			return
-		}
-		api.ServeHTTP(w, r)
-	})
-}
 
 // HasKeys reports whether any API key exists.
 func (n *Node) HasKeys(ctx context.Context) (bool, error) {
@@ -287,7 +275,7 @@ func (n *Node) owns(bulkAction string) bool { return n.engine.Owns(weir.BulkID(b
 // note stores deliveries for an event.
 func (n *Node) note(ctx context.Context, h service.Happening) error {
 	n.survey.ended(&h)
-	data, err := json.Marshal(server.WithLinks(h.Bulk))
+	data, err := json.Marshal(n.server.WithLinks(h.Bulk))
 	if err != nil {
 		return err
 	}

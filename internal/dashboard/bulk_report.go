@@ -68,7 +68,7 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 		page.Steps = append(page.Steps, reportStep{s, i + 1, s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending})
 	}
 	for _, w := range r.Waited {
-		page.Waited = append(page.Waited, waited{waitingOn(api.Cause{Reason: w.Reason}), w.Share * 100, format.Duration(time.Duration(w.Duration))})
+		page.Waited = append(page.Waited, waited{cmp.Or(w.Text, w.Reason), w.Share * 100, format.Duration(time.Duration(w.Duration))})
 	}
 	page.Says = inOneSentence(&r)
 	if page.Events, err = v.events(ctx, h.Bulk.ID, 20); err != nil {

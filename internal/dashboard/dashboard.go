@@ -21,6 +21,8 @@ type Options struct {
 	Prefix string
 	// Version and Node are in the footer.
 	Version, Node string
+	// OwnLogin says that the API knows the caller of a page by the context of the request: people do not sign in with a key.
+	OwnLogin bool
 	// ReadOnly shows no verbs, and refuses forms.
 	ReadOnly bool
 	// Logger takes the log. Default [slog.Default].
@@ -46,8 +48,11 @@ var files embed.FS
 // maxForm is the most bytes of a form. Files of items are sent to a route of their own.
 const maxForm = 1 << 20
 
-// Root is the path of the pages, below the prefix.
-const Root = "/ui"
+// Root is the path of the pages, below the prefix, and Assets that of their style sheet and script.
+const (
+	Root   = "/ui"
+	Assets = Root + "/assets/"
+)
 
 // New makes the pages.
 func New(o Options) *Dashboard {
@@ -64,10 +69,12 @@ func New(o Options) *Dashboard {
 	if err != nil {
 		panic(err) // they are embedded
 	}
-	d.mux.Handle("GET "+Root+"/assets/", http.StripPrefix(Root+"/assets/", cached(http.FileServerFS(assets))))
+	d.mux.Handle("GET "+Assets, http.StripPrefix(Assets, cached(http.FileServerFS(assets))))
 	d.mux.HandleFunc("GET "+Root+"/live", d.live)
-	d.mux.HandleFunc("POST "+Root+"/sign-in", d.signIn)
-	d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)
+	if !o.OwnLogin {
+		d.mux.HandleFunc("POST "+Root+"/sign-in", d.signIn)
+		d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)
+	}
 	d.mux.HandleFunc("POST "+Root+"/theme", d.setTheme)
 	d.page("/{$}", "overview", d.overview)
 	d.bulkPages()

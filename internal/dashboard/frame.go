@@ -109,7 +109,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 		return
 	case errors.Is(err, errNotNow):
 		status = http.StatusConflict
-	case refused != nil && refused.Status == http.StatusUnauthorized:
+	case refused != nil && refused.Status == http.StatusUnauthorized && !d.opts.OwnLogin:
 		d.showSignIn(w, v, http.StatusUnauthorized, "")
 		return
 	case refused != nil:

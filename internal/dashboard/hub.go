@@ -58,8 +58,9 @@ type part struct {
 }
 
 // join returns the look at a page, and begins it if the browser is the first.
-func (h *hub) join(d *Dashboard, p filled, r *http.Request) *look {
-	key := lookKey{d.keyOf(r), r.Host, r.URL.RequestURI(), zoneOf(r).String()}
+func (h *hub) join(d *Dashboard, p filled, v *visit) *look {
+	r := v.Request
+	key := lookKey{fmt.Sprintf("%q", []any{d.keyOf(r), v.who}), r.Host, r.URL.RequestURI(), v.clock.Zone.String()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.looks[key]

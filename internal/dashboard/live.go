@@ -44,12 +44,17 @@ type liveKey struct{}
 
 // push answers a request with the parts of a page, again and again.
 func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
+	v, err := d.visit(r)
+	if err != nil {
+		d.fail(w, v, err)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
 	defer cancel()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies pass events on at once
-	l := d.hub.join(d, p, r)
+	l := d.hub.join(d, p, v)
 	defer d.hub.leave(l)
 	s := stream{out: w, sent: map[string]uint64{}}
 	if err := s.run(ctx, l); err != nil && ctx.Err() == nil {

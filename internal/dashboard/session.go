@@ -37,7 +37,7 @@ type session struct {
 // keyOf returns the API key of a request's session, empty if the request has no valid session.
 func (d *Dashboard) keyOf(r *http.Request) string {
 	cookie, err := r.Cookie(sessionCookie)
-	if err != nil {
+	if err != nil || d.opts.OwnLogin {
 		return ""
 	}
 	plain, err := d.opts.Sealer.Open(sealedIn, cookie.Value)

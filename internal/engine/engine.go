@@ -194,11 +194,21 @@ func (e *Engine) Handle(works ...weir.Definer) error {
 // Operator returns the operator of the engine's store. Limits that it sets hold on this node when the call returns.
 func (e *Engine) Operator() *Operator { return e.ops }
 
+// Actions returns the actions that are registered by themselves, without those of chains. None can be registered
+// afterwards.
+func (e *Engine) Actions() []weir.Step { return e.catalog.Actions() }
+
+// Store returns the store of the engine.
+func (e *Engine) Store() store.Store { return e.store }
+
 // Intake returns the way in for items that are not part of a bulk action yet.
 func (e *Engine) Intake() *ingest.Intake { return e.intake }
 
 // Name is what this node is called among all nodes.
 func (e *Engine) Name() string { return e.node }
+
+// Alone reports whether no other process can use the store.
+func (e *Engine) Alone() bool { return !e.shared() }
 
 // shared reports whether other processes may use the store, too.
 func (e *Engine) shared() bool { return own.Shared(e.store) }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -20,8 +21,26 @@ type Event struct {
 	Late   bool // it runs, and will not be done by its deadline
 }
 
-// Listen sets Options.Events, for a listener that needs the engine itself. Call it before Run.
-func (e *Engine) Listen(tell func(context.Context, Event) error) { e.opts.Events = tell }
+// Hooks are options that a service can set only when the engine is there, because it needs the engine itself. Each
+// has the meaning of its namesake in [Options].
+type Hooks struct {
+	Describe func(text []byte) ([]weir.Step, error)
+	Events   func(context.Context, Event) error
+	Drafts   func(context.Context, weir.BulkID) (bool, error)
+}
+
+// Attach makes an engine that does not run yet part of a service. An engine has one service.
+func (e *Engine) Attach(h Hooks) error {
+	if e.state.Load() != opened {
+		return errors.New("the engine was already started; attach the service before Run")
+	}
+	if e.opts.Events != nil {
+		return errors.New("the engine already belongs to a service; open another one")
+	}
+	e.opts.Describe, e.opts.Events, e.opts.Drafts = h.Describe, h.Events, h.Drafts
+	e.catalog.DescribeBy(h.Describe)
+	return nil
+}
 
 // tellEvents hands events to Options.Events, and has them forgotten when that is done.
 func (p *part) tellEvents(ctx context.Context, events []partition.Event) {

@@ -23,7 +23,7 @@ func Submit[In any](ctx context.Context, e *Engine, w weir.Work[In], items iter.
 	if items == nil {
 		return nil, fmt.Errorf("submit: %w", ingest.NoIterator())
 	}
-	return e.submitAs(ctx, Ticket{}, w.Definition(), func(yield func(ingest.Entry, error) bool) {
+	return e.submitAs(ctx, Ticket{Notify: e.opts.Events != nil}, w.Definition(), func(yield func(ingest.Entry, error) bool) {
 		for it, err := range items {
 			data, bad := encodeItem(it.Value)
 			if !yield(ingest.Entry{ID: it.ID, Data: data}, cmp.Or(err, bad)) {

@@ -97,7 +97,7 @@ func (s *Server) createBulk(ctx context.Context, in *request[api.NewBulkAction])
 		return nil, err
 	}
 	changed(ctx, b.ID, b.Tenant)
-	return &made[api.BulkAction]{bulkPath + "/" + b.ID, WithLinks(b)}, nil
+	return &made[api.BulkAction]{s.at(bulkPath + "/" + b.ID), s.WithLinks(b)}, nil
 }
 
 // reserve makes the id of what a request creates. With an Idempotency-Key it is
@@ -180,7 +180,7 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 	if err != nil {
 		return nil, err
 	}
-	page := api.Page[api.BulkAction]{Data: orEmpty(linkAll(list)), HasMore: more, Note: s.svc.Bulks.ListNote()}
+	page := api.Page[api.BulkAction]{Data: orEmpty(s.linkAll(list)), HasMore: more, Note: s.svc.Bulks.ListNote()}
 	if more {
 		page.NextCursor = sealCursor(list[len(list)-1].ID, in.filters()...)
 	}
@@ -192,12 +192,12 @@ func (s *Server) getBulk(ctx context.Context, in *BulkID) (*tagged[api.BulkActio
 	if err == nil {
 		err = s.svc.Results.AddLinks(ctx, &b)
 	}
-	return taggedBulk(b, err)
+	return s.taggedBulk(b, err)
 }
 
 // taggedBulk is an answer with the version of the rules.
-func taggedBulk(b api.BulkAction, err error) (*tagged[api.BulkAction], error) {
-	return answerTagged(WithLinks(b), bulk.RulesVersion(&b), err)
+func (s *Server) taggedBulk(b api.BulkAction, err error) (*tagged[api.BulkAction], error) {
+	return answerTagged(s.WithLinks(b), bulk.RulesVersion(&b), err)
 }
 
 func (s *Server) deleteBulk(ctx context.Context, in *BulkID) (*struct{}, error) {
@@ -221,7 +221,7 @@ func (s *Server) changeBulk(ctx context.Context, in *changeInput) (*tagged[api.B
 	}
 	after, err := s.svc.Bulks.Change(ctx, in.ID, &in.Body, match)
 	visitOf(ctx).before, visitOf(ctx).after = before.Rules, after.Rules
-	return taggedBulk(after, err)
+	return s.taggedBulk(after, err)
 }
 
 func (s *Server) sealBulk(ctx context.Context, in *about[*api.Seal]) (*body[api.BulkAction], error) {
@@ -233,7 +233,7 @@ func (s *Server) sealBulk(ctx context.Context, in *about[*api.Seal]) (*body[api.
 	if err != nil {
 		return nil, err
 	}
-	return answerBulk(s.svc.Bulks.Get(ctx, in.ID))
+	return s.answerBulk(s.svc.Bulks.Get(ctx, in.ID))
 }
 
 func (s *Server) startBulk(ctx context.Context, in *about[*api.Start]) (*body[api.BulkAction], error) {
@@ -247,9 +247,9 @@ func (s *Server) startBulk(ctx context.Context, in *about[*api.Start]) (*body[ap
 func (s *Server) orDone(ctx context.Context, id string, b api.BulkAction, err error) (*body[api.BulkAction], error) {
 	var r *check.Refusal
 	if visitOf(ctx).again && errors.As(err, &r) && slices.Contains([]string{"wrong_state", "already_ended", "sealed"}, r.Code) {
-		return answerBulk(s.svc.Bulks.Get(ctx, id))
+		return s.answerBulk(s.svc.Bulks.Get(ctx, id))
 	}
-	return answerBulk(b, err)
+	return s.answerBulk(b, err)
 }
 
 // verb is a command without anything but a reason.
@@ -276,7 +276,7 @@ func (s *Server) verb(v verb) func(context.Context, *about[*api.Verb]) (*body[ap
 		reason := orZero(in.Body).Reason
 		switch v.name {
 		case "cancel":
-			return answerBulk(s.svc.Bulks.Cancel(ctx, in.ID, reason))
+			return s.answerBulk(s.svc.Bulks.Cancel(ctx, in.ID, reason))
 		case "resume":
 			b, err := s.svc.Bulks.Resume(ctx, in.ID, reason)
 			return s.orDone(ctx, in.ID, b, err)

@@ -113,7 +113,7 @@ func (s *Server) dlqRetry(ctx context.Context, in *request[api.DLQRetry]) (*made
 	changed(ctx, "dlq", tenantOf(ctx, in.Body.Filter))
 	visitOf(ctx).before = in.Body.Filter
 	out, err := s.svc.Results.DLQRetry(ctx, dlqOf(ctx, in.Body.Filter), in.Body, visitOf(ctx).idempotent)
-	return newLinked(ctx, out, err)
+	return s.newLinked(ctx, out, err)
 }
 
 func (s *Server) dlqDiscard(ctx context.Context, in *request[api.DLQDiscard]) (*body[api.Discarded], error) {

@@ -28,6 +28,7 @@ var styleHash = func() string {
 
 // docsPage is the API as a page tells it.
 type docsPage struct {
+	Prefix  string
 	Version string
 	Style   template.CSS
 	Groups  []docsGroup
@@ -53,7 +54,7 @@ type docsField struct {
 
 // docs makes the page of the OpenAPI document: nothing has to be loaded to read it.
 func (s *Server) docs() docsPage {
-	page := docsPage{Version: s.opts.Version, Style: template.CSS(pageCSS)} //nolint:gosec // our own
+	page := docsPage{Prefix: s.opts.Prefix, Version: s.opts.Version, Style: template.CSS(pageCSS)} //nolint:gosec // our own
 	groups := map[string][]docsRoute{}
 	for path, item := range s.api.OpenAPI().Paths {
 		for method, op := range operations(item) {

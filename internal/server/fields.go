@@ -171,7 +171,11 @@ func (h hints) unknown(location string) string {
 		return "did you mean " + word + "?"
 	}
 	if len(known) == 0 || len(known) > 12 {
-		return "see /docs for the list of routes"
+		docs := "/docs"
+		if h.server != nil {
+			docs = h.server.at(docs)
+		}
+		return "see " + docs + " for the list of routes"
 	}
 	return "there are " + strings.Join(known, ", ")
 }

@@ -11,7 +11,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path"
 	"strconv"
@@ -45,6 +44,13 @@ type visit struct {
 	begun      bool   // an id was reserved: what follows may write
 	undecided  bool   // the request failed after it may have done something
 	replayed   bool   // the answer was kept from before: nothing was changed now
+}
+
+// sign gives a problem the id of the request, and the URL of its type.
+func (v *visit) sign(p *problem) {
+	if p.RequestID == "" && v.server != nil {
+		p.RequestID, p.Type = v.id, v.server.at(p.Type)
+	}
 }
 
 // tellQuota says what the key may still ask for.
@@ -141,7 +147,7 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 	if p := checkHeaders(r.Header); p != nil {
 		return p
 	}
-	if p := checkQuery(r.URL); p != nil {
+	if p := s.checkQuery(r.URL); p != nil {
 		return p
 	}
 	if s.sites.Check(r) != nil {
@@ -163,9 +169,9 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 	return s.readJSON(r, v)
 }
 
-func checkQuery(u *url.URL) *problem {
+func (s *Server) checkQuery(u *url.URL) *problem {
 	if len(u.RawQuery) > 16<<10 || strings.Count(u.RawQuery, "&") > 100 {
-		return newProblem("bad_query", "there are too many parameters", "see /docs for those there are")
+		return newProblem("bad_query", "there are too many parameters", "see "+s.at("/docs")+" for those there are")
 	}
 	all, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -185,7 +191,7 @@ func wantsBody(r *route) bool { return r.method == http.MethodPut || r.method ==
 func (s *Server) find(r *http.Request, v *visit) *problem {
 	if crooked(r.URL.Path) {
 		v.route = &route{id: "none"}
-		return noSuchRoute(r)
+		return s.noSuchRoute(r)
 	}
 	_, pattern := s.mux.Handler(r)
 	known := s.routes[pattern]
@@ -201,11 +207,11 @@ func (s *Server) find(r *http.Request, v *visit) *problem {
 		p.header = http.Header{"Allow": {strings.Join(allowed, ", ")}}
 		return p
 	}
-	return noSuchRoute(r)
+	return s.noSuchRoute(r)
 }
 
-func noSuchRoute(r *http.Request) *problem {
-	return newProblem("no_such_route", "no route is at "+shorten(r.URL.Path), "see /docs for the list of routes")
+func (s *Server) noSuchRoute(r *http.Request) *problem {
+	return newProblem("no_such_route", "no route is at "+shorten(r.URL.Path), "see "+s.at("/docs")+" for the list of routes")
 }
 
 // crooked reports whether a path is not written as any route is. It would be
@@ -235,14 +241,7 @@ func (s *Server) authenticate(r *http.Request, v *visit) *problem {
 		return nil
 	}
 	var err error
-	if text, missing := access.FromHeader(r.Header); missing != nil && s.opts.Open && errors.Is(missing, access.ErrNoCredentials) {
-		v.who = access.Local()
-	} else if missing != nil {
-		err = missing
-	} else {
-		addr, _ := netip.ParseAddr(v.from) // the zero address is slowed down like others
-		v.who, err = s.opts.Keys.AuthenticateFrom(r.Context(), addr, text)
-	}
+	v.who, err = s.identify(r, v)
 	if err == nil && v.route.scope != "" {
 		err = v.who.Need(v.route.scope)
 	}
@@ -346,9 +345,7 @@ func remote(r *http.Request) string {
 
 // refuse answers with a problem.
 func (s *Server) refuse(w http.ResponseWriter, v *visit, p *problem) {
-	if p.RequestID == "" {
-		p.RequestID = v.id
-	}
+	v.sign(p)
 	for k, values := range p.header {
 		w.Header()[k] = values
 	}

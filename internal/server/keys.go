@@ -26,12 +26,12 @@ type keys struct {
 func (s *Server) keyRoutes() {
 	h := keys{s, s.opts.Keys}
 	tag := "access"
-	add(s, post(access.Admin, "key.create", keyPath, tag, "Create an API key").creates().showsOnce("key").
+	add(s, post(access.Admin, "key.create", keyPath, tag, "Create an API key").where(s.keysInUse).creates().showsOnce("key").
 		about("Only this response contains the text of the key: it cannot be read again, and a repeat with the same "+
 			"Idempotency-Key omits it."), h.createKey)
-	add(s, get(access.Admin, "key.list", keyPath, tag, "List API keys, the oldest first"), h.listKeys)
-	add(s, get(access.Admin, "key.get", keyPath+"/{id}", tag, "Get an API key, without its text"), h.getKey)
-	add(s, del(access.Admin, "key.revoke", keyPath+"/{id}", tag, "Revoke an API key").withBody().
+	add(s, get(access.Admin, "key.list", keyPath, tag, "List API keys, the oldest first").where(s.keysInUse), h.listKeys)
+	add(s, get(access.Admin, "key.get", keyPath+"/{id}", tag, "Get an API key, without its text").where(s.keysInUse), h.getKey)
+	add(s, del(access.Admin, "key.revoke", keyPath+"/{id}", tag, "Revoke an API key").where(s.keysInUse).withBody().
 		about("All servers refuse the key within a second. It cannot be restored. Its record stays."), h.revokeKey)
 	who := get("", "whoami", "/v1/whoami", tag, "Show the current API key: its scopes and tenants")
 	who.known = true
@@ -59,7 +59,7 @@ func (s keys) createKey(ctx context.Context, in *request[api.Key]) (*made[api.Ke
 	keyChanged(ctx, &k)
 	visitOf(ctx).after = view
 	view.Key = text.Reveal()
-	return &made[api.Key]{keyPath + "/" + k.ID, view}, nil
+	return &made[api.Key]{s.at(keyPath + "/" + k.ID), view}, nil
 }
 
 // keyChanged notes a key for the audit. One of several tenants is of none that could be named.

@@ -53,7 +53,7 @@ func useProblems() {
 			}
 			v := visitOf(ctx.Context())
 			p := ofHuma(status, msg, errs, hints{v.server, ctx.Operation()})
-			p.RequestID = v.id
+			v.sign(p)
 			return p
 		}
 	})
@@ -136,7 +136,7 @@ func (s *Server) problem(ctx context.Context, err error) *problem {
 	if p.Code == "not_found" && p.Detail == notThere {
 		s.nameMissing(visitOf(ctx), p)
 	}
-	p.RequestID = requestID(ctx)
+	visitOf(ctx).sign(p)
 	if p.Code == "internal" || p.Code == "damaged" {
 		s.log.LogAttrs(ctx, slog.LevelError, "request failed", slog.Any("error", err), slog.String("request_id", p.RequestID))
 	}
@@ -190,6 +190,7 @@ func problemOf(err error) *problem {
 		file    *source.InputError
 		busy    *access.LimitError
 		scope   *access.MissingScopeError
+		signIn  *SignInError
 		lost    *weir.LostError
 		loss    *weir.LossError
 	)
@@ -213,6 +214,8 @@ func problemOf(err error) *problem {
 		return newProblem("partition_stopped", err.Error(), restoreOrAccept)
 	case errors.As(err, &lost):
 		return newProblem("lost", lost.Error(), "create it again if it is needed")
+	case errors.As(err, &signIn):
+		return ofSignIn(signIn)
 	case errors.As(err, &scope):
 		return newProblem("missing_scope", scope.Error(), "ask for a key with the scope "+string(scope.Scope))
 	case errors.As(err, &busy):
@@ -229,6 +232,16 @@ func problemOf(err error) *problem {
 		return ofFile(file)
 	}
 	return ofKind(err)
+}
+
+func ofSignIn(e *SignInError) *problem {
+	fix := "sign in, and send what the login gives"
+	if e.URL != "" {
+		fix = "sign in at " + e.URL
+	}
+	p := newProblem("no_credentials", "the request is not from someone who is signed in", fix)
+	p.Title = "Sign-in required"
+	return p
 }
 
 func ofFile(e *source.InputError) *problem {

@@ -159,6 +159,8 @@ var meanings = map[string]meaning{
 	"closed": {422, "", "It has ended and accepts nothing more.", "Start a new one."},
 	// Access.
 	"no_credentials": {401, "API key required", "The request has no API key.", "Send the header Authorization: Bearer wk_…"},
+	"keys_not_used": {409, "API keys are not used", "The server is part of a program that has a login of its own: API keys would open nothing.",
+		"Use the login of the program."},
 	"bad_credentials": {401, "Invalid API key", "The API key is not valid: wrong, revoked or expired.",
 		"Check it, or request a new one."},
 	"missing_scope": {403, "API key lacks a scope", "The API key lacks a scope. The detail names it.",

@@ -18,6 +18,7 @@ var problemHTML string
 
 // problemPage holds the content of a page about a code.
 type problemPage struct {
+	Prefix string `json:"-"`
 	Code   string `json:"code"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
@@ -28,7 +29,7 @@ type problemPage struct {
 func pageOfCode(code string) (problemPage, bool) {
 	m, ok := meanings[code]
 	p := newProblem(code, "", "")
-	return problemPage{code, p.Title, p.Status, m.what, m.fix}, ok
+	return problemPage{Code: code, Title: p.Title, Status: p.Status, What: m.what, Fix: m.fix}, ok
 }
 
 // pageRoutes answers with pages for people: what a code means, and what there is.
@@ -37,7 +38,7 @@ func (s *Server) pageRoutes() {
 	s.mux.HandleFunc("GET /problems/{code}", func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pageOfCode(r.PathValue("code"))
 		if !ok {
-			s.refuse(w, visitOf(r.Context()), noSuchCode(r.PathValue("code")))
+			s.refuse(w, visitOf(r.Context()), s.noSuchCode(r.PathValue("code")))
 			return
 		}
 		if strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -45,16 +46,17 @@ func (s *Server) pageRoutes() {
 			_ = json.NewEncoder(w).Encode(page) // the client is gone
 			return
 		}
+		page.Prefix = s.opts.Prefix
 		s.show(w, r, one, page)
 	})
 	list := template.Must(template.New("docs").Parse(docsHTML))
 	s.mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) { s.show(w, r, list, s.docs()) })
 }
 
-func noSuchCode(code string) *problem {
-	fix := "see /docs for all codes"
+func (s *Server) noSuchCode(code string) *problem {
+	fix := "see " + s.at("/docs") + " for all codes"
 	if word := near.Word(code, slices.Sorted(maps.Keys(meanings))); word != "" {
-		fix = "did you mean /problems/" + word + "?"
+		fix = "did you mean " + s.at("/problems/"+word) + "?"
 	}
 	return newProblem("not_found", "unknown code "+shorten(code), fix)
 }

@@ -16,6 +16,6 @@ func (s *Server) reportRoutes() {
 
 func (s *Server) getReport(ctx context.Context, in *BulkID) (*body[api.Report], error) {
 	out, err := s.svc.Results.Report(ctx, in.ID)
-	out.Files = filesOf(in.ID)
+	out.Files = s.filesOf(in.ID)
 	return answer(out, err)
 }

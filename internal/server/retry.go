@@ -20,22 +20,22 @@ func (s *Server) retryRoutes() {
 func (s *Server) retry(ctx context.Context, in *about[*api.Again]) (*made[api.Linked], error) {
 	want := orZero(in.Body)
 	out, err := s.svc.Results.Retry(ctx, in.ID, want, visitOf(ctx).idempotent)
-	return newLinked(ctx, out, err)
+	return s.newLinked(ctx, out, err)
 }
 
 // newLinked answers with bulk actions that were made, and where the first of them is.
-func newLinked(ctx context.Context, l api.Linked, err error) (*made[api.Linked], error) {
+func (s *Server) newLinked(ctx context.Context, l api.Linked, err error) (*made[api.Linked], error) {
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	for i := range linkAll(l.BulkActions) {
+	for i := range s.linkAll(l.BulkActions) {
 		ids = append(ids, l.BulkActions[i].ID)
 	}
 	visitOf(ctx).after = ids
 	out := &made[api.Linked]{Body: l}
 	if len(ids) > 0 {
-		out.Location = bulkPath + "/" + ids[0]
+		out.Location = s.at(bulkPath + "/" + ids[0])
 	}
 	return out, nil
 }

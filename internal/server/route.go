@@ -93,6 +93,9 @@ func (e endpoint) responds(r map[string]*huma.Response) endpoint { e.Responses =
 // anywhere says that it answers under every name of the server.
 func (e endpoint) anywhere() endpoint { e.anyHost = true; return e }
 
+// where refuses requests for which only returns an error.
+func (e endpoint) where(only func(context.Context) error) endpoint { e.only = only; return e }
+
 // forOperators serves keys that see what all tenants share; see [operators].
 func (e endpoint) forOperators() endpoint {
 	e.only = operators

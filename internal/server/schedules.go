@@ -96,7 +96,7 @@ func (s schedules) createSchedule(ctx context.Context, in *request[api.Schedule]
 	}
 	changed(ctx, sch.ID, tenant)
 	visitOf(ctx).after = out.Body
-	return &madeSchedule{schedulePath + "/" + sch.ID, out.ETag, out.Body}, nil
+	return &madeSchedule{s.at(schedulePath + "/" + sch.ID), out.ETag, out.Body}, nil
 }
 
 func (s schedules) listSchedules(ctx context.Context, in *Paging) (*body[api.Page[api.Schedule]], error) {

@@ -26,8 +26,12 @@ type Options struct {
 	Audit     *access.Audit
 	Schedules *schedule.Keeper
 	Webhooks  *callback.Notifier
-	// Open allows every request without a key: only for a server that listens on loopback.
+	// Open allows requests without a key that come in on a loopback address.
 	Open bool
+	// Authenticate returns the caller of a request, instead of an API key; see [SignInError]. Default: API keys.
+	Authenticate func(*http.Request) (access.Principal, error)
+	// Prefix is the path under which clients reach the server, as in "/bulk". Default: none.
+	Prefix string
 	// Hosts are names of the server that requests may be sent to, besides those of loopback: "weir.example.com",
 	// "*.example.com" for the names below, "*" for every name. See docs/security.md for the default.
 	Hosts []string
@@ -147,13 +151,16 @@ func (s *Server) config() huma.Config {
 	c.DocsPath, c.SchemasPath = "", ""
 	c.CreateHooks = nil // no $schema members in answers
 	c.RejectUnknownQueryParameters = true
+	if s.opts.Prefix != "" {
+		c.Servers = []*huma.Server{{URL: s.opts.Prefix}}
+	}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"key": {Type: "http", Scheme: "bearer", Description: "An API key: wk_…"},
 	}
 	return c
 }
 
-// Handler answers requests.
+// Handler answers requests, whose paths are without the prefix.
 func (s *Server) Handler() http.Handler { return s.guarded(s.mux, false) }
 
 // Public answers requests without the routes of operators: those are as if there were none.

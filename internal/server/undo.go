@@ -36,7 +36,7 @@ func (s *Server) undo(ctx context.Context, in *about[*api.Verb]) (*made[api.Link
 		return nil, err
 	}
 	out, err := s.svc.Results.Undo(ctx, in.ID, id)
-	return newLinked(ctx, out, err)
+	return s.newLinked(ctx, out, err)
 }
 
 func (s *Server) clone(ctx context.Context, in *about[*api.Verb]) (*made[api.BulkAction], error) {
@@ -49,5 +49,5 @@ func (s *Server) clone(ctx context.Context, in *about[*api.Verb]) (*made[api.Bul
 		return nil, err
 	}
 	visitOf(ctx).after = out.ID
-	return &made[api.BulkAction]{bulkPath + "/" + out.ID, WithLinks(out)}, nil
+	return &made[api.BulkAction]{s.at(bulkPath + "/" + out.ID), s.WithLinks(out)}, nil
 }

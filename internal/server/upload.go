@@ -28,7 +28,7 @@ func (s *Server) uploadRoutes() error {
 	composer.UseTerminater(uploads)
 	composer.UseLengthDeferrer(uploads)
 	tus, err := handler.NewUnroutedHandler(handler.Config{
-		StoreComposer: composer, BasePath: uploadPath + "/", MaxSize: s.opts.MaxUpload, DisableDownload: true, DisableConcatenation: true,
+		StoreComposer: composer, BasePath: s.at(uploadPath) + "/", MaxSize: s.opts.MaxUpload, DisableDownload: true, DisableConcatenation: true,
 		NetworkTimeout: s.opts.SlowBody, GracefulRequestCompletionTimeout: time.Second,
 		Cors: &handler.CorsConfig{Disable: true}, Logger: xslog.New(xslog.NewTextHandler(io.Discard, nil)),
 	})

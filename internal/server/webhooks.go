@@ -144,7 +144,7 @@ func (s webhooks) createWebhook(ctx context.Context, in *request[api.Webhook]) (
 	if n.Secret == "" {
 		view.Secret = secret // who brings one has it
 	}
-	return &made[api.Webhook]{webhookPath + "/" + e.ID, view}, nil
+	return &made[api.Webhook]{s.at(webhookPath + "/" + e.ID), view}, nil
 }
 
 func (s webhooks) listWebhooks(ctx context.Context, in *Paging) (*body[api.Page[api.Webhook]], error) {

@@ -42,12 +42,14 @@ func crashed(t *testing.T) *Service {
 		t.Fatal(err)
 	}
 	o := engine.Options{Logger: log, Partitions: 1}
-	b.Configure(&o)
 	e, err := engine.Open(t.Context(), st, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(b, e, nil)
+	s, err := New(b, e, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = st.Close() }) // after the engine has ended
 	runs(t, e.Run)
 	return s

@@ -40,9 +40,9 @@ type Options struct {
 	Actions []api.Action
 	// Connections are the connections of the configuration file, secrets included.
 	Connections []api.Connection
-	// Runs reports that this process is weir run, which decides by itself which runs it continues. Others
-	// continue none: only weir run has the endpoints of its steps.
-	Runs bool
+	// Runs reports whether this process continues a run of weir run; empty: a bulk action that belongs to none.
+	// Default: it continues all but runs, since only weir run has the endpoints of their steps.
+	Runs func(run string) bool
 	// MaxItems bounds the items of a bulk action. Default 100 million.
 	MaxItems int64
 	// SeriesEvery is how often the node measures for time series. Default 10s.
@@ -76,13 +76,15 @@ func Prepare(ctx context.Context, o Options) (*Base, error) {
 	}, err
 }
 
-// Configure sets the engine's options: how the steps of stored chains are built, and which stored
-// items belong to drafts.
-func (b *Base) Configure(o *engine.Options) {
-	o.Describe, o.Drafts = b.Chains.Describe, draft.Has(b.opts.Store)
-	if !b.opts.Runs {
-		o.Describe = b.Chains.DescribeUnlessRun
+// describe builds the steps of a stored chain, for the engine.
+func (b *Base) describe(text []byte) ([]weir.Step, error) {
+	if b.opts.Runs == nil {
+		return b.Chains.DescribeUnlessRun(text)
 	}
+	if !b.opts.Runs(chain.RunOf(text)) {
+		return nil, errors.New("only the run of the command continues")
+	}
+	return b.Chains.Describe(text)
 }
 
 // Service implements a server. Each field is one noun of the API.
@@ -102,7 +104,7 @@ type Service struct {
 
 // New returns a service around an engine that does not run yet. Notify receives the events of bulk
 // actions and makes them durable; nil: they are dropped.
-func New(b *Base, e *engine.Engine, notify func(context.Context, Happening) error) *Service {
+func New(b *Base, e *engine.Engine, notify func(context.Context, Happening) error) (*Service, error) {
 	s := &Service{Base: b, engine: e, notify: notify}
 	st := b.opts.Store
 	s.Drafts = draft.New(b.life, draft.Options{
@@ -116,8 +118,7 @@ func New(b *Base, e *engine.Engine, notify func(context.Context, Happening) erro
 	s.Results = result.New(e, s.Bulks, b.Actions, s.Outlook, st)
 	s.Fleet = fleet.New(e, b.Actions, st, b.opts.Logger)
 	s.Series = series.New(e, s.Bulks, s.Fleet, st, series.Options{Every: b.opts.SeriesEvery, Logger: b.opts.Logger})
-	e.Listen(s.event)
-	return s
+	return s, e.Attach(engine.Hooks{Describe: b.describe, Events: s.event, Drafts: draft.Has(st)})
 }
 
 // Engine returns the engine that the service uses.

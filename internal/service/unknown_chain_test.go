@@ -37,18 +37,20 @@ func beside(t *testing.T, s *Service) *engine.Engine {
 func weirRun(t *testing.T, s *Service) *Service {
 	t.Helper()
 	o := s.opts
-	o.Runs = true
+	o.Runs = func(string) bool { return true }
 	base, err := Prepare(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eo := engine.Options{Partitions: 1}
-	base.Configure(&eo)
-	e, err := engine.Open(t.Context(), o.Store, eo)
+	e, err := engine.Open(t.Context(), o.Store, engine.Options{Partitions: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(base, e, nil)
+	run, err := New(base, e, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
 }
 
 func TestWhatWeirRunLeftUnfinishedSaysHowToGoOn(t *testing.T) {

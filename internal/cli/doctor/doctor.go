@@ -137,7 +137,7 @@ func vaultCheck(c *config.Server) finding {
 func doctorVault(ctx context.Context, c *config.Server, s store.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
-	known, _, err := serve.KnownKeys(ctx, s)
+	known, _, err := vault.KnownKeys(ctx, s)
 	if err != nil || len(known) == 0 {
 		return err
 	}

@@ -114,7 +114,8 @@ func (l *Node) assemble(ctx context.Context, o Options) error {
 	}
 	life := context.WithoutCancel(ctx)
 	p, err := assembly.Prepare(life, assembly.Options{
-		Store: l.store, Guard: egress.New(egress.Policy{}), Vault: v, Steps: o.Steps, Open: true, Alone: true, Runs: true,
+		Store: l.store, Guard: egress.New(egress.Policy{}), Vault: v, Steps: o.Steps, Open: true, Alone: true,
+		Runs:    func(run string) bool { return l.Run != "" && run == l.Run },
 		Version: command.Version(), Logger: o.Log,
 	})
 	if err != nil {
@@ -122,13 +123,6 @@ func (l *Node) assemble(ctx context.Context, o Options) error {
 	}
 	eo := engine.Options{Slots: o.Slots, Workers: o.Slots, Logger: o.Log} // a run of one file uses all slots from the start
 	p.Configure(&eo)
-	describe := eo.Describe
-	eo.Describe = func(text []byte) ([]weir.Step, error) {
-		if l.Run == "" || chain.RunOf(text) != l.Run {
-			return nil, errors.New("only the run of the command continues")
-		}
-		return describe(text)
-	}
 	if l.Engine, err = engine.Open(ctx, l.store, eo); err != nil {
 		return command.Other(err, "choose another data directory with --data")
 	}

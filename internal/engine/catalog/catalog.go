@@ -46,6 +46,20 @@ func New(l *limits.Control, describe func(text []byte) ([]weir.Step, error), tra
 	return c
 }
 
+// DescribeBy sets what makes steps of the text of a chain. Call it before the engine runs.
+func (c *Catalog) DescribeBy(describe func(text []byte) ([]weir.Step, error)) { c.describe = describe }
+
+// Actions lets no more chains be registered, and returns the registered ones of one step, by name: those are actions.
+func (c *Catalog) Actions() (all []weir.Step) {
+	c.Seal()
+	for _, name := range slices.Sorted(maps.Keys(c.chains)) {
+		if steps := c.chains[name]; len(steps) == 1 && steps[0].Name == name {
+			all = append(all, steps[0])
+		}
+	}
+	return all
+}
+
 // Seal lets no more chains be registered.
 func (c *Catalog) Seal() {
 	c.mu.Lock()
@@ -72,7 +86,7 @@ func (c *Catalog) Register(name string, steps []weir.Step) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sealed {
-		return fmt.Errorf("chain %q: the engine was already started; register before Run", name)
+		return fmt.Errorf("chain %q: the engine has a server or was already started; register before server.New and Run", name)
 	}
 	if c.chains[name] != nil {
 		return fmt.Errorf("chain %q: registered before; give it another name with Named", name)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/service/watch"
 	"github.com/weirhq/weir/report"
 )
 
@@ -82,7 +83,7 @@ func nameSamples(groups []api.ErrorGroup, named []report.Group) {
 func waitedOf(list []report.Wait) []api.Waited {
 	out := make([]api.Waited, 0, len(list))
 	for _, w := range list {
-		out = append(out, api.Waited{Reason: w.Reason, Duration: api.Duration(w.Duration), Share: w.Share})
+		out = append(out, api.Waited{Reason: w.Reason, Text: watch.Text(w.Reason), Duration: api.Duration(w.Duration), Share: w.Share})
 	}
 	return out
 }

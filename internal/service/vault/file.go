@@ -27,23 +27,49 @@ func LoadFile(name string) (*Vault, error) {
 	return New(keys[0], keys[1:]...)
 }
 
+// Load makes a vault of the content of a key file; see [LoadFile].
+func Load(text []byte) (*Vault, error) {
+	keys, err := parseKeys(text)
+	if err != nil {
+		return nil, err
+	}
+	return New(keys[0], keys[1:]...)
+}
+
 // LoadOrCreate reads the vault from the key file in a data directory. If the file is missing, it
-// creates one with a new key that only the owner may read. Of several concurrent creators, all get
-// the key of one.
+// creates one; see [Create].
 func LoadOrCreate(dir string) (*Vault, error) {
 	name := filepath.Join(dir, FileName)
-	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("vault: %w", err)
-		}
-		if err := writeKey(name, NewKey()); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("key file %s: %w", name, err)
-		}
+	if err := Create(name); err != nil {
+		return nil, err
 	}
 	return LoadFile(name)
 }
 
+// Create makes a key file with a new key that only the owner may read, unless the file exists. Of
+// several concurrent creators, all get the key of one.
+func Create(name string) error {
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return fmt.Errorf("vault: %w", err)
+		}
+		if err := writeKey(name, NewKey()); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("key file %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 func readKeys(name string) ([]Key, error) {
+	text, err := ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return parseKeys(text)
+}
+
+// ReadFile returns the content of a key file, if no one else can read or change the file.
+func ReadFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -55,11 +81,7 @@ func readKeys(name string) ([]Key, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
 		return nil, fmt.Errorf("it is not a file of at most %d bytes", maxFile)
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return parseKeys(text)
+	return os.ReadFile(name)
 }
 
 func parseKeys(text []byte) ([]Key, error) {

@@ -36,6 +36,9 @@ var texts = map[string]string{
 	"cancelling":     "Calls that are still running",
 }
 
+// Text says in words what a bulk action waits on for a reason.
+func Text(reason string) string { return texts[reason] }
+
 // textOf says a cause in words, with the resource if it has one.
 func textOf(c api.Cause) string {
 	if c.Resource == "" {

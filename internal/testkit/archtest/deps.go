@@ -52,7 +52,7 @@ var Deps = []Dep{
 	{"github.com/oklog/ulid/v2", "ids that sort by time",
 		[]string{"internal/engine/...", "client", "internal/core/coord", "internal/cli/...", "internal/service/...", "internal/server"}},
 	{"github.com/prometheus/client_golang", "metrics",
-		[]string{"engine", "internal/engine/...", "store/...", "internal/core/coord", "internal/edge/execute",
+		[]string{"engine", "server", "internal/engine/...", "store/...", "internal/core/coord", "internal/edge/execute",
 			"internal/server", "internal/assembly", "internal/testkit/nodetest", "internal/cli/..."}},
 	{"github.com/prometheus/client_model", "histograms that are kept by hand", []string{"internal/engine/..."}},
 	{"github.com/redis/rueidis", "Redis and Valkey, pipelined without asking",

@@ -39,7 +39,7 @@ var middle = []string{
 }
 
 // Face is the library as users import it: thin, and for them alone.
-var Face = []string{"engine", "operate"}
+var Face = []string{"engine", "operate", "server"}
 
 // Backends implement the store contract. Only the programs at the edge choose one.
 var Backends = []string{"store/memstore", "store/pebblestore", "store/redisstore"}
@@ -84,6 +84,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "examples/...", May: join(base, Backends, Face, []string{"report", "api", "client", "weirtest"})},
 	{Dir: "engine", May: join(base, []string{"operate", "report", "internal/engine", "internal/engine/readback"})},
 	{Dir: "operate", May: join(base, []string{"internal/engine"})},
+	{Dir: "server", May: join(base, []string{"engine", "internal/assembly", "internal/engine", "internal/server",
+		"internal/service/access", "internal/service/vault", "internal/edge/egress"})},
 	// The simulation runs everything except the surfaces.
 	{Dir: "internal/lab/sim/...",
 		May: join(base, middle, Core, Backends, []string{"store/storetest", "internal/lab/planted", "internal/lab/sim/..."})},

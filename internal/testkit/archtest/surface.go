@@ -11,7 +11,7 @@ import (
 
 // Public lists the packages that users import.
 var Public = []string{
-	".", "api", "cli", "client", "engine", "operate", "report", "store", "store/memstore", "store/pebblestore",
+	".", "api", "cli", "client", "engine", "operate", "report", "server", "store", "store/memstore", "store/pebblestore",
 	"store/redisstore", "weirtest",
 }
 

@@ -21,7 +21,7 @@ var Systems = []System{{"linux", "386"}, {"windows", "amd64"}, {"darwin", "arm64
 
 // Shipped are the packages that users build: the program, the library and the examples.
 var Shipped = []string{
-	".", "./api/...", "./cli/...", "./client/...", "./cmd/...", "./engine/...", "./examples/...", "./operate/...",
+	".", "./api/...", "./cli/...", "./client/...", "./cmd/...", "./engine/...", "./examples/...", "./operate/...", "./server/...",
 	"./report/...", "./store/...", "./weirtest/...",
 }
 
