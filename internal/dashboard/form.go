@@ -129,6 +129,8 @@ type question struct {
 	// Needed says that a reason has to be given.
 	Needed bool
 	Scope  string // that the button needs
+	// Safe says that it destroys nothing: its button is not red.
+	Safe bool
 
 	Typed, Reason           string
 	TypedFault, ReasonFault string

@@ -142,7 +142,6 @@ func TestAManagerMakesABulkActionOfAFile(t *testing.T) {
 	}
 }
 
-
 const season = `{"title":"Season reward","params":[{"name":"amount","type":"integer","title":"Points","required":true,"min":10,"max":500},
 	{"name":"season","type":"string","default":"spring","allowed":["spring","autumn"]},{"name":"loud","type":"boolean"},{"name":"day","type":"date"}],
 	"bulk_action":{"steps":[{"action":"send","input":{"to":"id","n":"params.amount"}}],"on_bad_line":"record","duplicates":"keep_first","canary":{"items":1}}}`
@@ -195,7 +194,9 @@ func TestAManagerUsesATemplate(t *testing.T) {
 }
 
 func TestTheWizardReadsASource(t *testing.T) {
-	serves := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"items":[{"id":"u1","n":1},{"id":"u2","n":2}]}`) })
+	serves := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"items":[{"id":"u1","n":1},{"id":"u2","n":2}]}`)
+	})
 	segment := httptest.NewServer(serves)
 	t.Cleanup(segment.Close)
 	n := openNode(t, nodetest.Options{Connections: []api.Connection{{Name: "crm", Kind: "http", URL: segment.URL}}})

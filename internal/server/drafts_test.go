@@ -76,13 +76,13 @@ func TestADescriptionIsRefusedWithItsFields(t *testing.T) {
 	n.Call("POST", "/v1/bulk-actions", `{"tenant":"growth","steps":[{"action":"award"}]}`, 201, &b)
 	path := "/v1/bulk-actions/" + b.ID
 	for body, field := range map[string]string{
-		`{"tenant":"crm","steps":[{"action":"award"}]}`:                                "tenant",
-		`{"steps":[{"action":"award"}],"items":[{"id":"u1"}]}`:                         "items",
-		`{"steps":[{"action":"award"}],"start":true}`:                                  "start",
-		`{"steps":[{"action":"awart"}]}`:                                               "steps[0].action",
-		`{"steps":[{"action":"award","input":{"to":"itm.id"}}]}`:                       "steps[0].input.to",
+		`{"tenant":"crm","steps":[{"action":"award"}]}`:                                 "tenant",
+		`{"steps":[{"action":"award"}],"items":[{"id":"u1"}]}`:                          "items",
+		`{"steps":[{"action":"award"}],"start":true}`:                                   "start",
+		`{"steps":[{"action":"awart"}]}`:                                                "steps[0].action",
+		`{"steps":[{"action":"award","input":{"to":"itm.id"}}]}`:                        "steps[0].input.to",
 		`{"steps":[{"action":"award"}],"source":{"upload":"upl_01k9x2v6w4s8m1c7q3d5"}}`: "source.upload",
-		`{"template":"none"}`:                                                          "template",
+		`{"template":"none"}`:                                                           "template",
 	} {
 		var p api.Problem
 		if n.Call("PUT", path+"/draft", body, 422, &p); len(p.Errors) == 0 || p.Errors[0].Field != field {
