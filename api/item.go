@@ -89,7 +89,7 @@ type DataCheck struct {
 	Items      int64      `json:"items" doc:"Rows that can be used"`
 	Duplicates int64      `json:"duplicates" doc:"Rows whose id an earlier row has; 0 if duplicates is keep_all"`
 	BadLines   int64      `json:"bad_lines" doc:"Rows that cannot be read or do not match the schema of the first action"`
-	Failing    int64      `json:"failing" doc:"Of the items, those that would fail at the first step, because an expression of its input cannot be evaluated"`
+	Failing    int64      `json:"failing" doc:"Of the first 100,000 items, those that would fail at the first step, because an expression of its input cannot be evaluated"`
 	Complete   bool       `json:"complete" doc:"Whether all rows were read. An upload is read up to 5 million rows, another source up to 10,000"`
 	Name       string     `json:"name,omitempty" doc:"Name of the uploaded file"`
 	Bytes      int64      `json:"bytes,omitempty" doc:"Size of the uploaded file"`

@@ -144,6 +144,8 @@ type question struct {
 	// NoReason asks for no reason: the API would not keep it.
 	NoReason bool
 	Scope    string // that the button needs
+	// Safe says that it destroys nothing: its button is not red.
+	Safe bool
 
 	Typed, Reason           string
 	TypedFault, ReasonFault string

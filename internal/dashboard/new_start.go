@@ -29,7 +29,7 @@ func (v *visit) askStart(w *wizard) *question {
 	}
 	later := v.FormValue("start_at")
 	q := &question{Title: w.startButton() + "?", Up: "/new/" + w.ID + "/forecast", UpName: "New bulk action: " + w.Name, Items: w.Items(), Scope: "submit",
-		Button: w.startButton(), Stay: "Keep it as a draft",
+		Button: w.startButton(), Stay: "Keep it as a draft", Safe: true,
 		Hidden: []fact{{"once", once}, {"start_at", later}, {"zone", v.FormValue("zone")}, {"asked", "yes"}},
 		Text:   "Items that are done stay done. You can pause or cancel the rest at any time."}
 	all := "Unknown before its source is read"

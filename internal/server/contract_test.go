@@ -155,6 +155,13 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	c := newContract(t)
 	at, b := c.draft(twoSteps)
 	c.get(at+"/preview", nil)
+	c.get(at+"/check", nil)
+	var fresh api.BulkAction
+	c.post("/v1/bulk-actions", twoSteps, 201, &fresh)
+	c.get("/v1/bulk-actions/"+fresh.ID+"/draft", nil)
+	file := uploadFile(t, c.Node, "u.csv", "user_id,amount\nu1,3\n,4\nu1,5\n")
+	c.call("PUT", "/v1/bulk-actions/"+fresh.ID+"/draft", "application/json", `{"steps":[{"action":"award"}],"source":{"upload":"`+file+`"}}`, 200, nil)
+	c.get("/v1/bulk-actions/"+fresh.ID+"/check?limit=5", nil)
 	c.post(at+"/forecast", `{}`, 200, nil)
 	c.post(at+"/trial", `{"first":1,"dry_run":false}`, 200, nil)
 	c.post(at+"/seal", `{"expected_items":4}`, 200, nil)

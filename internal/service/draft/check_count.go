@@ -1,0 +1,145 @@
+package draft
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/edge/source"
+)
+
+// counting counts rows.
+type counting struct {
+	out   api.DataCheck
+	how   HowToAppend
+	all   bool // duplicates are used
+	ids   *source.Keys
+	show  func(weir.RawItem, int) api.PreviewItem // the input of the first step; nil: it is the item
+	kinds map[string]*api.BadLines
+}
+
+// add counts a row: err says what is wrong with it.
+func (c *counting) add(it source.Item, err error) {
+	c.out.Rows++
+	if err == nil && c.how.Check != nil {
+		err = c.how.Check("", it.ID, it.Data)
+	}
+	if err != nil {
+		c.bad(faultOf(it, err))
+		return
+	}
+	if len(c.out.Columns) == 0 {
+		c.out.Columns = membersOf(it.Data)
+	}
+	if !c.all && !c.ids.Add(it.ID) {
+		c.out.Duplicates++
+		return
+	}
+	c.out.Items++
+	if c.show == nil || c.out.Items > checkInputs {
+		return
+	}
+	if faults := c.show(weir.RawItem{ID: it.ID, Value: it.Data}, 0).Faults; len(faults) > 0 {
+		f := faults[0]
+		f.Line, f.Field = int64(it.Line), memberOf(f.Field)
+		c.out.Failing++
+		c.list(f)
+	}
+}
+
+// memberOf returns the member that a fault of an input is about: steps[0].input.amount is about amount.
+func memberOf(field string) string {
+	if _, member, ok := strings.Cut(field, ".input."); ok {
+		return member
+	}
+	return field
+}
+
+// bad counts a bad line.
+func (c *counting) bad(f api.Fault) {
+	c.out.BadLines++
+	c.list(f)
+}
+
+// list adds to the list of what is wrong.
+func (c *counting) list(f api.Fault) {
+	if len(c.out.Faults) < checkFaults {
+		c.out.Faults = append(c.out.Faults, f)
+	}
+	key := f.Code + " " + f.Field
+	k := c.kinds[key]
+	if k == nil {
+		if len(c.kinds) == checkKinds*10 { // fields of JSON may be anything
+			return
+		}
+		k = &api.BadLines{Code: f.Code, Field: f.Field, Message: f.Message, Fix: f.Fix, Line: f.Line}
+		c.kinds[key] = k
+	}
+	k.Count++
+	if f.Value != "" && len(k.Values) < 3 && !slices.Contains(k.Values, f.Value) {
+		k.Values = append(k.Values, f.Value)
+	}
+}
+
+func (c *counting) result() api.DataCheck {
+	out := c.out
+	out.Kinds = []api.BadLines{}
+	for _, key := range slices.Sorted(maps.Keys(c.kinds)) {
+		out.Kinds = append(out.Kinds, *c.kinds[key])
+	}
+	slices.SortStableFunc(out.Kinds, func(a, b api.BadLines) int { return int(b.Count - a.Count) })
+	out.Kinds = out.Kinds[:min(len(out.Kinds), checkKinds)]
+	if out.Faults == nil {
+		out.Faults = []api.Fault{}
+	}
+	if out.Columns == nil {
+		out.Columns = []string{}
+	}
+	return out
+}
+
+// faultOf says what is wrong with a row.
+func faultOf(it source.Item, err error) api.Fault {
+	f := api.Fault{Line: int64(it.Line), Message: err.Error()}
+	var row *source.RowError
+	var field *weir.FieldError
+	switch {
+	case errors.As(err, &row):
+		return api.Fault{Code: row.Code, Field: row.Field, Line: int64(row.Line), Column: int64(row.Column), Value: row.Value,
+			Message: row.Problem, Fix: row.Fix}
+	case errors.As(err, &field):
+		f.Code, f.Field, f.Message, f.Fix = field.Code, strings.TrimPrefix(strings.TrimPrefix(field.Field, ", input"), "."), field.Problem, field.Fix
+		f.Value = valueAt(it.Data, f.Field)
+	}
+	return f
+}
+
+// valueAt returns a member of a document as text, cut; empty if it has none of that name.
+func valueAt(doc []byte, member string) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(doc, &members) != nil {
+		return ""
+	}
+	var text string
+	if raw := members[member]; json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	if runes := []rune(text); len(runes) > 60 {
+		text = string(runes[:60]) + "…"
+	}
+	return text
+}
+
+// membersOf returns the names of a document's members, sorted.
+func membersOf(doc []byte) []string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(doc, &members) != nil {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(members))
+	return names[:min(len(names), checkColumns)]
+}
