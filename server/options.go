@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/edge/mount"
 )
 
 // Options configures [New]. VaultKey has to be set, and one of Principal, AdminKeys and Open, unless the store has API
@@ -69,7 +69,7 @@ func (l Limits) withDefaults() Limits {
 // validate finds options that cannot be meant.
 func (o *Options) validate() error {
 	var bad weir.InputError
-	if fault, fix := server.BadPrefix(o.Prefix); fault != "" {
+	if fault, fix := mount.BadPrefix(o.Prefix); fault != "" {
 		bad.Add("bad_value", "Prefix", fault, fix)
 	}
 	if len(o.VaultKey) == 0 {

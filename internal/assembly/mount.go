@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir/internal/dashboard"
+	"github.com/weirhq/weir/internal/edge/mount"
 	"github.com/weirhq/weir/internal/server"
 )
 
@@ -34,19 +35,10 @@ func byPerson(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// mounted answers requests under the prefix. Those without it are answered, too: a proxy may have removed it, and
-// probes of health come past the proxy.
+// mounted answers requests under the prefix, and notes them as they came in.
 func (n *Node) mounted(next http.Handler) http.Handler {
-	prefix := n.opts.Server.Prefix
-	strip := http.StripPrefix(prefix, next)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r = server.CameAs(r)
-		if rest, under := strings.CutPrefix(r.URL.Path, prefix); under && (rest == "" || rest[0] == '/') {
-			strip.ServeHTTP(w, r)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+	under := mount.Under(n.opts.Server.Prefix, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { under.ServeHTTP(w, server.CameAs(r)) })
 }
 
 // signedIn sends people who are not signed in to the login of the program. Without such a login the pages have

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/egress"
+	"github.com/weirhq/weir/internal/edge/mount"
 )
 
 // faultAt notes what is wrong with the value of a key.
@@ -25,6 +26,7 @@ func check(s *Server, fault faultAt) {
 	checkStore(s, fault)
 	checkReach(s, fault)
 	checkHosts(s, fault)
+	checkPrefix(s, fault)
 	checkKeys(s, fault)
 	checkEgress(s, fault)
 	checkActions(s, fault)
@@ -115,6 +117,13 @@ func checkReach(s *Server, fault faultAt) {
 		}
 		fault(a.key, fmt.Sprintf("other machines can reach %s, and without TLS the API keys would be sent unencrypted", a.address),
 			"set tls.cert and tls.key; or tls.proxy: true if a proxy in front terminates TLS; or listen on 127.0.0.1")
+	}
+}
+
+// checkPrefix wants a path that cannot be taken for one of the server's own.
+func checkPrefix(s *Server, fault faultAt) {
+	if what, fix := mount.BadPrefix(s.Prefix); what != "" {
+		fault("prefix", fmt.Sprintf("%q %s", s.Prefix, what), fix)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 type Server struct {
 	Listen      Address `yaml:"listen"       heading:"Where" help:"address of the API, as host:port"`
 	AdminListen Address `yaml:"admin_listen" help:"address of the operator routes; may be the same as listen (default: the same as listen if only this machine can reach it, else 127.0.0.1:8081)"`
+	Prefix      string  `yaml:"prefix"       help:"path under which clients reach the server, as in /bulk, if a proxy serves it there; requests may come with it or without"`
 	Data        string  `yaml:"data"         path:"yes" help:"directory for the embedded store, uploads and other local state"`
 
 	Redis                     []string   `yaml:"redis"               heading:"Redis" help:"URLs of Redis or Valkey servers, as in redis://host:6379, instead of the embedded store: one server, some nodes of a cluster, or all Sentinels with ?primary=NAME"`
@@ -34,6 +35,7 @@ type Server struct {
 	AllowedHosts          []string     `yaml:"allowed_hosts"  help:"host names that requests may use besides localhost, as in weir.example.com or *.example.com; * allows every name (default: every name if other machines can reach the server, else none)"`
 	VaultKeyFile          string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that encrypt secrets in the store (default without Redis: a key is generated and kept in the data directory)"`
 	AdminKeyFile          string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key of full access, for creating other keys"`
+	UIReadOnly            bool         `yaml:"ui_read_only"   help:"the pages show everything and change nothing; the API is not concerned"`
 	Egress                Egress       `yaml:"egress"`
 	Limits                Limits       `yaml:"limits"         heading:"Limits"`
 	Log                   Log          `yaml:"log"            heading:"Log"`

@@ -54,7 +54,7 @@ func Command() command.Command {
 		Long: `Starts a server in memory and runs demo.award and then demo.message over 100,000 generated items of three tenants.
 Both are simulated services with latency, rate limits, 429 responses, and transient and permanent failures. One tenant
 submits 97,000 items. Two others submit 1,500 items each a little later, and finish long before the first. The server
-prints its address and runs until Ctrl-C, so that you can try the API. Nothing is stored on disk.`,
+prints its addresses and runs until Ctrl-C, so that you can try the API. Nothing is stored on disk.`,
 		Args: command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			part := fs.Int("part", 1, "run only one item in `N`")
@@ -90,6 +90,7 @@ func runDev(ctx context.Context, env *command.Env, part int, listen string, once
 				Now: api.Progress{Counts: api.Counts{Total: int64(t.items)}}})
 	}
 	scr.Print(fmt.Sprintf("  %s    %s   %s", scr.Paint.Dim("server"), d.url, scr.Paint.Dim("API at /v1, described at /docs")),
+		fmt.Sprintf("  %s     %s", scr.Paint.Dim("pages"), d.url+"/ui/"),
 		fmt.Sprintf("  %s     generated · %s items of three tenants: flood now, acme and beta a moment later",
 			scr.Paint.Dim("input"), term.Number(all)),
 		watch.ChainLine(scr.Paint, steps))

@@ -167,7 +167,7 @@ func TestAServersLogCannotBeForged(t *testing.T) {
 }
 
 // facts are what a person is told when the server begins.
-var facts = regexp.MustCompile(`(?m)^  (url|admin|data|durability|role|node) +\S.*\n`)
+var facts = regexp.MustCompile(`(?m)^  (url|admin|pages|data|durability|role|node) +\S.*\n`)
 
 // address waits until the server says where it is.
 func (h *house) address(t *testing.T, format string) string {

@@ -60,14 +60,16 @@ var Rows = slices.Concat([]Row{
 	{Dir: "api", May: []string{"."}},
 	{Dir: "client", May: []string{".", "api"}},
 	{Dir: "internal/cli/config",
-		May: join(base, middle, []string{"api", "internal/edge/egress", "internal/core/near", "internal/service/vault"})},
+		May: join(base, middle, []string{"api", "internal/edge/egress", "internal/edge/mount", "internal/core/near",
+			"internal/service/vault"})},
 	// A server without the listening: it brings the parts together.
-	{Dir: "internal/assembly", May: join(base, middle, Core, surface, []string{"api", "internal/dashboard"})},
+	{Dir: "internal/assembly", May: join(base, middle, Core, surface, []string{"api", "internal/dashboard", "internal/edge/mount"})},
 	// The pages can do what any client can, and nothing else.
 	{Dir: "internal/dashboard", May: []string{"api", "client", "internal/dashboard/...", "internal/edge/direct"}},
 	{Dir: "internal/dashboard/chart", May: []string{"internal/dashboard/format"}, StdlibOnly: true},
 	{Dir: "internal/dashboard/format", StdlibOnly: true},
 	{Dir: "internal/edge/direct", StdlibOnly: true},
+	{Dir: "internal/edge/mount", StdlibOnly: true},
 	{Dir: "internal/testkit/alerttest", May: []string{"..."}},
 	{Dir: "internal/testkit/nodetest", May: []string{"..."}},
 	{Dir: "internal/testkit/serverkill", May: []string{"..."}},
@@ -85,7 +87,7 @@ var Rows = slices.Concat([]Row{
 	{Dir: "engine", May: join(base, []string{"operate", "report", "internal/engine", "internal/engine/readback"})},
 	{Dir: "operate", May: join(base, []string{"internal/engine"})},
 	{Dir: "server", May: join(base, []string{"engine", "internal/assembly", "internal/engine", "internal/server",
-		"internal/service/access", "internal/service/vault", "internal/edge/egress"})},
+		"internal/service/access", "internal/service/vault", "internal/edge/egress", "internal/edge/mount"})},
 	// The simulation runs everything except the surfaces.
 	{Dir: "internal/lab/sim/...",
 		May: join(base, middle, Core, Backends, []string{"store/storetest", "internal/lab/planted", "internal/lab/sim/..."})},

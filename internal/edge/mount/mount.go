@@ -1,0 +1,49 @@
+// Package mount serves a handler under a path prefix.
+//
+// The prefix is a setting, and not read from a header such as X-Forwarded-Prefix: links are also made without a
+// request, for webhooks, and a header that a client can send would end up in answers for others.
+package mount
+
+import (
+	"net/http"
+	"path"
+	"strings"
+)
+
+// Under has next answer requests under a prefix. Requests without the prefix are answered, too: a proxy may have
+// removed it, and probes of health come past the proxy.
+func Under(prefix string, next http.Handler) http.Handler {
+	if prefix == "" {
+		return next
+	}
+	strip := http.StripPrefix(prefix, next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if rest, under := strings.CutPrefix(r.URL.Path, prefix); under && (rest == "" || rest[0] == '/') {
+			strip.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// taken are the first parts of the paths of a server: a prefix that begins with one could not be told from them.
+var taken = map[string]bool{
+	"v1": true, "ui": true, "docs": true, "problems": true, "openapi": true, "metrics": true, "healthz": true, "readyz": true,
+}
+
+// BadPrefix says what is wrong with a prefix, and what to do; both are empty if nothing is.
+func BadPrefix(prefix string) (fault, fix string) {
+	if prefix == "" {
+		return "", ""
+	}
+	const form = "write it as in /bulk, with letters, digits, '-', '_' and '.', without a slash at the end"
+	plain := strings.Trim(prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == ""
+	if !plain || prefix[0] != '/' || prefix == "/" || path.Clean(prefix) != prefix {
+		return "is not the path of a prefix", form
+	}
+	first, _, _ := strings.Cut(prefix[1:], "/")
+	if first, _, _ = strings.Cut(first, "."); taken[first] {
+		return "begins like a path of the server itself", "choose another word than " + first
+	}
+	return "", ""
+}
