@@ -67,8 +67,23 @@ type ResourceUse struct {
 	// Circuit is closed, open or half-open; CircuitUntil is when that ends, if a time is set.
 	Circuit      string    `json:"circuit"`
 	CircuitUntil time.Time `json:"circuit_until,omitzero"`
+	// Outage says since when and why the circuit is not closed; nil: it is closed.
+	Outage *Outage `json:"outage,omitempty"`
 	// Text says why the resource is held down, if it is.
 	Text string `json:"text,omitempty"`
+}
+
+// Outage tells since when and why a circuit is not closed at a node.
+type Outage struct {
+	Since time.Time `json:"since"` // when it opened
+	// Failed of Calls calls that were counted when it opened had failed; 0 if it was opened by hand.
+	Failed int `json:"failed,omitempty"`
+	Calls  int `json:"calls,omitempty"`
+	// Probes counts how often probe calls have failed since.
+	Probes int `json:"probes,omitempty"`
+	// Code is the error code of the last call that failed.
+	Code   string `json:"code,omitempty"`
+	ByHand bool   `json:"by_hand,omitempty"`
 }
 
 // Lane tells what a node observed of one lane. Counts only ever grow for as long as

@@ -26,6 +26,8 @@ type Scaling struct {
 	RateRules map[string]string `json:"rate_rules,omitempty"`
 	// Circuits are breakers opened or closed by hand, by resource.
 	Circuits map[string]Circuit `json:"circuits,omitempty"`
+	// Probes says by resource when a probe of its open circuit was asked for by hand.
+	Probes map[string]time.Time `json:"probes,omitempty"`
 }
 
 // PolicyOff is the policy that decides nothing.

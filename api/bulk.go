@@ -181,10 +181,13 @@ type StepProgress struct {
 
 // Cause is a reason why a bulk action does not run faster.
 type Cause struct {
-	Reason   string `json:"reason" example:"rate" enum:"rate,concurrency,no_workers,fair_share,first_call,circuit_open,refused,failing,retry,unknown_action,source,approval,paused,paused_tenant,late,draft,importing,sealed,scheduled,stopped,cancelling" doc:"rate, concurrency, no_workers, fair_share, first_call (waits for the response to the first call of an action), circuit_open, refused, failing, retry, unknown_action, source, approval, paused, paused_tenant, late (it will miss its deadline), or a state in which no task starts: draft, importing, sealed, scheduled, stopped, cancelling"`
-	Resource string `json:"resource,omitempty"`
-	Step     string `json:"step,omitempty"`
-	Detail   string `json:"detail,omitempty" doc:"Details, for people" example:"unreachable: dial tcp 127.0.0.1:80: connect: connection refused (14 calls failed)"`
+	Reason   string    `json:"reason" example:"rate" enum:"rate,concurrency,no_workers,fair_share,first_call,circuit_open,refused,failing,retry,unknown_action,source,approval,paused,paused_tenant,late,draft,importing,sealed,scheduled,stopped,cancelling" doc:"rate, concurrency, no_workers, fair_share, first_call (waits for the response to the first call of an action), circuit_open, refused, failing, retry, unknown_action, source, approval, paused, paused_tenant, late (it will miss its deadline), or a state in which no task starts: draft, importing, sealed, scheduled, stopped, cancelling"`
+	Text     string    `json:"text,omitempty" doc:"What it waits on, for people, with the limit that applies" example:"Rate of send-message, 300/s"`
+	Resource string    `json:"resource,omitempty"`
+	Step     string    `json:"step,omitempty"`
+	Detail   string    `json:"detail,omitempty" doc:"Details, for people" example:"unreachable: dial tcp 127.0.0.1:80: connect: connection refused (14 calls failed)"`
+	Since    time.Time `json:"since,omitzero" doc:"When this began, if known: when the circuit opened"`
+	Until    time.Time `json:"until,omitzero" doc:"When this may end, if known: the next probe of the circuit, or the start time"`
 }
 
 // LastError is the latest reason of failed calls, and how many failed for that reason.

@@ -66,6 +66,7 @@ type ResourceStatus struct {
 	InFlight    int     `json:"in_flight"`
 	Ready       int64   `json:"ready" doc:"Items that wait for it"`
 	Circuit     string  `json:"circuit" enum:"closed,open,half_open"`
+	Outage      *Outage `json:"outage,omitempty" doc:"Since when and why the circuit is not closed"`
 	Reason      string  `json:"reason,omitempty"`
 	Provenance
 	File        *Resource `json:"file,omitempty" doc:"The value in the configuration file, if it was changed over the API. Delete restores it"`
@@ -73,9 +74,22 @@ type ResourceStatus struct {
 	Note        string    `json:"note,omitempty" doc:"In the response to a change: says that no action uses the resource, and suggests a name"`
 }
 
-// CircuitChange opens or closes a circuit by hand.
+// Outage says since when and why a circuit is not closed. If nodes differ, it is about the circuit that opened first.
+type Outage struct {
+	Since     time.Time `json:"since" doc:"When the circuit opened"`
+	Failed    int       `json:"failed" doc:"Failed calls, of those counted when it opened; 0 if it was opened by hand"`
+	Calls     int       `json:"calls" doc:"Calls counted when it opened"`
+	Code      string    `json:"code,omitempty" doc:"Error code of the last call that failed" example:"http_5xx"`
+	Probes    int       `json:"probes" doc:"How often probe calls failed since"`
+	NextProbe time.Time `json:"next_probe_at,omitzero" doc:"When the next call tests the service; in the past: with the next call"`
+	ByHand    bool      `json:"by_hand,omitempty" doc:"It was opened by hand"`
+	Until     time.Time `json:"until,omitzero" doc:"When an opening by hand ends"`
+	Nodes     int       `json:"nodes" doc:"Nodes at which the circuit is not closed"`
+}
+
+// CircuitChange opens, closes or probes a circuit by hand.
 type CircuitChange struct {
-	Do     string   `json:"do" enum:"open,close,free" doc:"free: the circuit follows failures again"`
+	Do     string   `json:"do" enum:"open,close,free,probe" doc:"free: the circuit follows failures again. probe: one call per node tests an open circuit now"`
 	For    Duration `json:"for,omitempty" doc:"Default 10m"`
 	Reason string   `json:"reason,omitempty" maxLength:"256"`
 }

@@ -16,7 +16,7 @@ func (c *Client) PutResource(ctx context.Context, name string, r api.Resource) (
 	return get[api.ResourceStatus](ctx, c, "PUT", route("resources", name), r)
 }
 
-// Circuit opens or closes the circuit of a resource by hand, or lets it go by failures again.
+// Circuit opens, closes or probes the circuit of a resource by hand, or lets it go by failures again.
 func (c *Client) Circuit(ctx context.Context, resource string, to api.CircuitChange) (api.ResourceStatus, error) {
 	return get[api.ResourceStatus](ctx, c, "POST", route("resources", resource, "circuit"), to)
 }

@@ -40,6 +40,12 @@ func (o *Operator) FreeCircuit(ctx context.Context, resource string) error {
 	return o.of.FreeCircuit(ctx, resource)
 }
 
+// ProbeCircuit lets one call per node test the downstream of an open circuit now. If it fails, the circuit stays
+// open, and the nodes decide when to test again. A circuit that is closed, or was opened by hand, stays as it is.
+func (o *Operator) ProbeCircuit(ctx context.Context, resource string) error {
+	return o.of.ProbeCircuit(ctx, resource)
+}
+
 // Plan returns what the leader thinks of all lanes. Without a leader it is what was decided last.
 func (o *Operator) Plan(ctx context.Context) (weir.Plan, error) { return o.of.Plan(ctx) }
 

@@ -173,7 +173,7 @@ func (page *bulkPage) end(v *visit, b *api.BulkAction, p *api.Progress) {
 // why says what it waits on: the worst cause as a sentence, and the others after it.
 func (page *bulkPage) why(p *api.Progress) {
 	for i, c := range p.WaitingOn {
-		text := waitingOn(c)
+		text := c.Text
 		if c.Detail != "" {
 			text += ": " + c.Detail
 		}

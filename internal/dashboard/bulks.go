@@ -116,7 +116,7 @@ func (v *visit) line(ctx context.Context, b api.BulkAction) (line, error) {
 		return l, err
 	}
 	if len(p.WaitingOn) > 0 {
-		l.Waiting = waitingOn(p.WaitingOn[0])
+		l.Waiting = p.WaitingOn[0].Text
 	}
 	if b.State != api.Running {
 		return l, nil

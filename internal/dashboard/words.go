@@ -66,59 +66,6 @@ func itemSign(r api.ItemResult) sign {
 	return sign{"waiting", "Ready", "waiting"}
 }
 
-// waitingOn says in words why a bulk action does not move faster.
-func waitingOn(c api.Cause) string {
-	of := func(what string) string {
-		if c.Resource == "" {
-			return what
-		}
-		return what + " of " + c.Resource
-	}
-	switch c.Reason {
-	case "rate":
-		return of("Rate")
-	case "concurrency":
-		return of("Calls at once")
-	case "no_workers":
-		return "A free worker"
-	case "fair_share":
-		return of("Its turn: fair share")
-	case "first_call":
-		return of("First call") + " has to succeed"
-	case "circuit_open":
-		return of("Circuit") + ", which is open"
-	case "refused":
-		return "The service: it refuses calls"
-	case "failing":
-		return "The service: calls fail"
-	case "retry":
-		return "The next attempt of its items"
-	case "unknown_action":
-		return "A node that has its actions"
-	case "source":
-		return "Its source, which cannot be read now"
-	case "approval":
-		return "Your approval of the rest"
-	case "paused_tenant":
-		return "An operator: the tenant is paused"
-	case "paused":
-		return "You: it is paused"
-	case "late":
-		return "More capacity: it will miss its deadline"
-	case "draft", "importing":
-		return "Its items"
-	case "sealed":
-		return "Your start"
-	case "scheduled":
-		return "Its start time"
-	case "stopped":
-		return "You: resume it, or cancel it"
-	case "cancelling":
-		return "Calls that are still running"
-	}
-	return c.Reason
-}
-
 // finished counts the items that have ended.
 func finished(c api.Counts) int64 { return c.Done + c.Failed + c.Cancelled }
 

@@ -103,5 +103,8 @@ func (e *Engine) SetFileLimits(ctx context.Context, f weir.FileLimits) error {
 // InForce returns a resource with the limits that this node keeps to now.
 func (e *Engine) InForce(r weir.Resource) weir.Resource { return e.limits.InForce(r) }
 
+// TenantLimits returns what a tenant may use.
+func (e *Engine) TenantLimits(tenant string) weir.TenantLimits { return e.limits.Tenant(tenant) }
+
 // TenantPaused reports whether operators let nothing of a tenant start.
 func (e *Engine) TenantPaused(tenant string) bool { return e.limits.Tenant(tenant).Paused }

@@ -348,3 +348,47 @@ func TestWhatIsTooSlowForItsDeadlineSaysSoWhoeverAsks(t *testing.T) {
 		must(t, b.Cancel(t.Context(), "seen"))
 	})
 }
+
+func TestAProbeByHandEndsAnOutageEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		d := &downstream{takes: 10 * time.Millisecond}
+		a := d.action("sick")
+		r := start(t, memory(), engine.Options{Partitions: 1, Slots: 8}, action(a))
+		submit(t, r, spec(a), numbers(400_000))
+		time.Sleep(5 * time.Second)
+		began := time.Now()
+		d.failing.Store(true)
+		time.Sleep(time.Minute) // the circuit is open for up to 10 s at a time by now
+		opened := func() weir.ResourceUse {
+			for u := r.resource(t, "sick"); ; u = r.resource(t, "sick") {
+				if u.Circuit == "open" && time.Until(u.CircuitUntil) > 6*time.Second {
+					return u
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		u := opened()
+		if o := u.Outage; o == nil || o.Since.Before(began) || o.Since.After(began.Add(10*time.Second)) || o.Failed == 0 ||
+			o.Failed > o.Calls || o.Probes < 3 || o.Code == "" {
+			t.Errorf("outage %+v, want since when, how many failed, and probes", u.Outage)
+		}
+		calls := d.calls.Load()
+		if err := r.Operator().ProbeCircuit(ctx, "sick"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if got := d.calls.Load() - calls; got != 1 || r.resource(t, "sick").Circuit != "open" {
+			t.Errorf("%d calls, circuit %s; want one probe that failed", got, r.resource(t, "sick").Circuit)
+		}
+		u = opened()
+		d.failing.Store(false)
+		if err := r.Operator().ProbeCircuit(ctx, "sick"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if now := r.resource(t, "sick"); now.Circuit != "closed" || now.Outage != nil || !time.Now().Before(u.CircuitUntil) {
+			t.Errorf("after a probe by hand that succeeded: %+v, want it closed before %v", now, u.CircuitUntil)
+		}
+	})
+}

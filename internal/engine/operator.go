@@ -120,16 +120,40 @@ func (o *Operator) FreeCircuit(ctx context.Context, resource string) error {
 	return o.SetScaling(ctx, func(s *weir.Scaling) { delete(s.Circuits, resource) })
 }
 
-func (o *Operator) setCircuit(ctx context.Context, resource string, c weir.Circuit) error {
-	known, err := o.Resources(ctx)
-	switch {
-	case err != nil:
+// ProbeCircuit lets one call per node test the downstream of an open circuit now. If it fails, the
+// circuit stays open, and the nodes decide when to test again. A circuit that is closed, or was
+// opened by hand, stays as it is.
+func (o *Operator) ProbeCircuit(ctx context.Context, resource string) error {
+	if err := o.wantResource(ctx, resource); err != nil {
 		return err
-	case !slices.Contains(known, resource):
-		return fmt.Errorf("circuit of %q: %w", resource,
-			&weir.FieldError{Code: "unknown_resource", Field: "resource", Problem: "no such resource", Fix: "there are: " +
-				strings.Join(known, ", ")})
-	case !c.Until.After(time.Now()) || c.Why == "":
+	}
+	return o.SetScaling(ctx, func(s *weir.Scaling) {
+		if s.Probes == nil {
+			s.Probes = map[string]time.Time{}
+		}
+		asked, last := time.Now().UTC(), s.Probes[resource]
+		if !asked.After(last) { // clocks differ, and nodes obey only what is newer
+			asked = last.Add(1)
+		}
+		s.Probes[resource] = asked
+	})
+}
+
+// wantResource refuses a resource that no node knows.
+func (o *Operator) wantResource(ctx context.Context, resource string) error {
+	known, err := o.Resources(ctx)
+	if err == nil && !slices.Contains(known, resource) {
+		err = fmt.Errorf("circuit of %q: %w", resource, &weir.FieldError{Code: "unknown_resource", Field: "resource",
+			Problem: "no such resource", Fix: "there are: " + strings.Join(known, ", ")})
+	}
+	return err
+}
+
+func (o *Operator) setCircuit(ctx context.Context, resource string, c weir.Circuit) error {
+	if err := o.wantResource(ctx, resource); err != nil {
+		return err
+	}
+	if !c.Until.After(time.Now()) || c.Why == "" {
 		return fmt.Errorf("circuit of %q: %w", resource,
 			&weir.FieldError{Code: "out_of_range", Field: "for", Problem: fmt.Sprintf("until %v because of %q", c.Until, c.Why),
 				Fix: "want a time above 0 and a reason"})

@@ -29,9 +29,10 @@ func (s *Server) resourceRoutes() {
 		"resources reset) restores the configured limits"
 	add(s, set, s.putResource)
 	add(s, post(access.Control, "resource.circuit", resourcePath+"/{name}/circuit", tags,
-		"Open or close a circuit by hand").
+		"Open, close or probe a circuit by hand").
 		about("open: no task starts on the resource. close: tasks start even if calls fail. free: the circuit follows "+
-			"failures again.").forAll(), s.setCircuit)
+			"failures again. probe: on each node where the circuit is open, one call tests the service now; if it fails, the "+
+			"circuit stays open until the next probe, else it closes in steps as after any probe.").forAll(), s.setCircuit)
 }
 
 func (s *Server) putResource(ctx context.Context, in *putNamed[api.Resource]) (*tagged[api.ResourceStatus], error) {

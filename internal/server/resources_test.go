@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -289,4 +290,52 @@ func TestLimitsOfAnActionThatAnotherNodeMadeHaveNoNote(t *testing.T) {
 			t.Errorf("the note is %q", r.Note)
 		}
 	}
+}
+
+func TestAProbeByHandClosesACircuitBeforeItsTime(t *testing.T) {
+	var up atomic.Bool
+	var good atomic.Int64 // when the first call succeeded
+	url := downstream(t, func(*http.Request, []byte) (int, string) {
+		if !up.Load() {
+			return 500, `{}`
+		}
+		good.CompareAndSwap(0, time.Now().UnixNano())
+		return 200, `{"default":"done"}`
+	})
+	n := nodetest.Start(t, nodetest.Options{})
+	n.Call("PUT", "/v1/actions/push", fmt.Sprintf(`{"url":%q,"batch":1,"retry":{"max_attempts":50,"base":"100ms"}}`, url), 200, nil)
+	n.Call("PUT", "/v1/resources/push", `{"concurrency":8}`, 200, nil)
+	n.Make(`{"steps":[{"action":"push"}],"stop_on":{"keep_trying":true}}`, rows(500, func(i int) string { return fmt.Sprintf(`{"id":"u%d"}`, i) }))
+	look := func() (r api.ResourceStatus) {
+		n.Call("GET", "/v1/resources/push", "", 200, &r)
+		return r
+	}
+	var r api.ResourceStatus
+	n.Eventually("the circuit is open for several seconds", func() bool {
+		r = look()
+		return r.Circuit == "open" && r.Outage != nil && time.Until(r.Outage.NextProbe) > 5*time.Second
+	})
+	if o := r.Outage; o.Since.IsZero() || o.Failed == 0 || o.Failed > o.Calls || o.Probes == 0 || o.Code == "" || o.Nodes != 1 || o.ByHand {
+		t.Errorf("outage %+v, want since when and why", r.Outage)
+	}
+	up.Store(true)
+	n.Call("POST", "/v1/resources/push/circuit", `{"do":"probe"}`, 200, nil)
+	own := r.Outage.NextProbe
+	n.Eventually("the circuit is closed", func() bool {
+		r = look()
+		return r.Circuit == "closed" && r.Outage == nil
+	})
+	if at := time.Unix(0, good.Load()); !at.Before(own) {
+		t.Errorf("the first call succeeded at %v, not before the circuit's own time, %v", at, own)
+	}
+	n.Call("POST", "/v1/resources/push/circuit", `{"do":"probe"}`, 200, &r)
+	if r.Note == "" {
+		t.Error("a probe of a closed circuit has no note")
+	}
+	n.Call("POST", "/v1/resources/push/circuit", `{"do":"open","reason":"upgrade"}`, 200, nil)
+	n.Eventually("an opening by hand is told", func() bool {
+		r = look()
+		return r.Outage != nil && r.Outage.ByHand && r.Outage.Until.After(time.Now())
+	})
+	n.Call("POST", "/v1/resources/push/circuit", `{"do":"probe"}`, 409, nil)
 }

@@ -263,7 +263,7 @@ func TestProgressSaysWhatHoldsABulkActionUp(t *testing.T) {
 	slow.BatchSize = 1
 	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{slow}})
 	b := n.Make(`{"steps":[{"id":"give","action":"award"}]}`, rows(500, func(i int) string { return fmt.Sprintf(`{"id":"u%d"}`, i) }))
-	want := api.Cause{Reason: "rate", Resource: "rewards", Step: "give"}
+	want := api.Cause{Reason: "rate", Text: "Rate of rewards, 5/s", Resource: "rewards", Step: "give"}
 	n.Eventually("it waits on the rate of rewards", func() bool {
 		var p api.Progress
 		n.Call("GET", "/v1/bulk-actions/"+b.ID+"/progress", "", 200, &p)
@@ -274,6 +274,20 @@ func TestProgressSaysWhatHoldsABulkActionUp(t *testing.T) {
 	n.Eventually("it waits for a resume", func() bool {
 		var p api.Progress
 		n.Call("GET", "/v1/bulk-actions/"+b.ID+"/progress", "", 200, &p)
-		return slices.Contains(p.WaitingOn, api.Cause{Reason: "paused"})
+		return slices.Contains(p.WaitingOn, api.Cause{Reason: "paused", Text: "You: it is paused"})
+	})
+}
+
+func TestProgressNamesTheLimitOfTheBulkActionItself(t *testing.T) {
+	gate := newGate()
+	gate.open()
+	step := gate.step("award")
+	step.Resource, step.BatchSize = weir.Resource{Name: "rewards", Rate: 500}, 1
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{step}})
+	b := n.Make(`{"steps":[{"id":"give","action":"award"}],"rates":{"give":"5/s"}}`, rows(500, func(i int) string { return fmt.Sprintf(`{"id":"u%d"}`, i) }))
+	n.Eventually("it waits on its own rate", func() bool {
+		var p api.Progress
+		n.Call("GET", "/v1/bulk-actions/"+b.ID+"/progress", "", 200, &p)
+		return slices.ContainsFunc(p.WaitingOn, func(c api.Cause) bool { return c.Text == "Its own rate of give, 5/s" })
 	})
 }

@@ -19,10 +19,11 @@ var resources = kind[api.ResourceStatus]{
 	noun: "resource", arg: "NAME", of: (*client.Client).Resources,
 	view: command.NewView("resources", "name",
 		"name, rate, concurrency?, pacing, allowed now, use, in flight, ready, circuit, reason",
-		"bearable?, origin, changed, file, effective=effective_at", command.Texts[api.ResourceStatus]{
+		"outage, bearable?, origin, changed, file, effective=effective_at", command.Texts[api.ResourceStatus]{
 			"allowed now": func(x *api.ResourceStatus) any { return positiveRate(x.Allowed) },
 			"use":         func(x *api.ResourceStatus) any { return rateUse(x) },
 			"reason":      func(x *api.ResourceStatus) any { return command.Whole(x.Reason) },
+			"outage":      func(x *api.ResourceStatus) any { return command.Whole(outageText(x.Outage)) },
 			"changed":     func(x *api.ResourceStatus) any { return changedText(x.Provenance) },
 			"file":        func(x *api.ResourceStatus) any { return fileLimits(x.File) },
 		}),
@@ -34,6 +35,28 @@ func rateUse(r *api.ResourceStatus) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.0f%%", r.Use*100)
+}
+
+// outageText tells since when and why a circuit is open, and when its next call is.
+func outageText(o *api.Outage) string {
+	if o == nil {
+		return ""
+	}
+	text := "open since " + term.ClockTime(o.Since)
+	if o.ByHand {
+		return text + " by hand, until " + term.ClockTime(o.Until)
+	}
+	text += fmt.Sprintf(": %d of %d calls failed", o.Failed, o.Calls)
+	if o.Code != "" {
+		text += ", last with " + o.Code
+	}
+	if o.Probes > 0 {
+		text += fmt.Sprintf("; %d probes failed since", o.Probes)
+	}
+	if !o.NextProbe.IsZero() {
+		text += "; next probe " + term.ClockTime(o.NextProbe)
+	}
+	return text
 }
 
 // fileLimits tells what the configuration file says of a resource that was changed at run time.

@@ -150,35 +150,41 @@ func (d *desk) unpin(ctx context.Context, id weir.LaneID) error {
 
 func circuitCommand() command.Command {
 	return command.Command{
-		Use: "circuit RESOURCE open|close|auto", Short: "open or close the circuit of a resource by hand",
+		Use: "circuit RESOURCE open|close|auto|probe", Short: "open, close or probe the circuit of a resource by hand",
 		Long: `open blocks new calls on all nodes; running calls finish. close lets calls through even if they fail.
-Both expire after --for. auto ends them early: the circuit follows failures again.`,
+Both expire after --for. auto ends them early: the circuit follows failures again.
+probe lets one call per node test an open circuit now, not at the time that weir resources get shows.`,
 		Example: `  weir circuit fcm open --for 10m --reason 'they asked us to' --redis redis://host:6379
-  weir circuit fcm auto --redis redis://host:6379`,
-		Args: command.Args(2, 2, "RESOURCE open|close|auto"),
+  weir circuit fcm auto --redis redis://host:6379
+  weir circuit fcm probe`,
+		Args: command.Args(2, 2, "RESOURCE open|close|auto|probe"),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			h := &byHand{}
 			h.bind(fs)
 			return func(ctx context.Context, env *command.Env, args []string) error {
 				what := args[1]
-				if !slices.Contains([]string{"open", "close", "auto"}, what) {
-					return command.BadUsage("write open, close or auto", "%q is not a state of a circuit", what)
+				if !slices.Contains([]string{"open", "close", "auto", "probe"}, what) {
+					return command.BadUsage("write open, close, auto or probe", "%q is not a state of a circuit", what)
 				}
-				if what != "auto" {
+				if what == "open" || what == "close" {
 					if err := h.check(); err != nil {
 						return err
 					}
 				}
 				if err := h.place.there(ctx, env, command.Table, func(ctx context.Context, l *link.Link) error {
-					_, err := l.Client.Circuit(ctx, args[0], api.CircuitChange{
-						Do: map[string]string{"open": "open", "close": "close", "auto": "free"}[what], For: api.Duration(h.span), Reason: h.reason,
+					r, err := l.Client.Circuit(ctx, args[0], api.CircuitChange{
+						Do: map[string]string{"open": "open", "close": "close", "auto": "free", "probe": "probe"}[what], For: api.Duration(h.span), Reason: h.reason,
 					})
+					if r.Note != "" {
+						l.Say("note: %s", term.Tame(r.Note))
+					}
 					return err
 				}, func(ctx context.Context, d *desk) error { return d.circuit(ctx, args[0], what, h) }); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(env.Stdout, "the circuit of %s %s\n", args[0], map[string]string{
 					"auto":  "follows failures again",
+					"probe": "is tested by the next call of each node, within 2 s",
 					"open":  fmt.Sprintf("is open until %s, so no call starts: %s", term.ClockTime(h.until()), h.reason),
 					"close": fmt.Sprintf("is closed until %s, even if calls fail: %s", term.ClockTime(h.until()), h.reason),
 				}[what])
@@ -195,6 +201,8 @@ func (d *desk) circuit(ctx context.Context, resource, what string, h *byHand) er
 	switch what {
 	case "auto":
 		return d.engine.FreeCircuit(ctx, resource)
+	case "probe":
+		return d.engine.ProbeCircuit(ctx, resource)
 	case "open":
 		return d.engine.OpenCircuit(ctx, resource, time.Duration(h.span), h.reason)
 	}

@@ -19,7 +19,7 @@ func TestNoNameGivesOrdersToTheTerminal(t *testing.T) {
 		steps := []weir.Step{{Name: h, Resource: weir.Resource{Name: h, Rate: 1}}}
 		now := api.Progress{Counts: api.Counts{Total: 2}, WaitingOn: []api.Cause{{Reason: "rate"}}, Steps: make([]api.StepProgress, 1)}
 		one, two := &Track{Label: h, Steps: steps, Now: now}, &Track{Label: h, Steps: steps, Now: now}
-		two.Now.WaitingOn = []api.Cause{{Reason: h}}
+		two.Now.WaitingOn = []api.Cause{{Text: h, Detail: h}}
 		for _, tracks := range [][]*Track{{one}, {two}, {one, two}} {
 			out := &clitest.Shot{}
 			env := &command.Env{Stderr: out, Terminal: &term.Terminal{Width: func() int { return 200 }}, NoColour: true}

@@ -223,21 +223,6 @@ func deadline(tracks []*Track) string {
 	return "deadline " + command.People(next)
 }
 
-// causes are the words for why a bulk action moves no faster.
-var causes = map[string]string{
-	"rate": "the rate of its resource", "concurrency": "calls in flight, as many as allowed", "no_workers": "a free slot",
-	"first_call": "the answer to its first call, which tells whether the endpoint works",
-	"fair_share": "its turn", "circuit_open": "the circuit of its resource, which is open",
-	"refused": "the downstream: it refuses calls",
-	"failing": "the endpoint: calls fail", "paused": "you: paused", "paused_tenant": "an operator: the tenant is paused",
-	"unknown_action": "a process that has its actions",
-	"retry":          "the next attempt", "stopped": "you: it was stopped", "approval": "you: the canary waits for approval",
-	"cancelling": "calls in flight; the rest is cancelled",
-	"draft":      "you: it is not sealed yet", "sealed": "you: it is not started yet", "scheduled": "the time at which it starts",
-	"importing": "its source, which is being read", "source": "its source, which cannot be read now",
-	"late": "more capacity: " + tooLate,
-}
-
 // tooLate is said of a bulk action that waits on something, and for too long.
 const tooLate = "too late for its deadline"
 

@@ -3,12 +3,15 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -328,18 +331,11 @@ func panelSteps(b *api.BulkAction) (steps []weir.Step) {
 	return steps
 }
 
-// causeText puts a cause into words, with the resource's name.
+// causeText continues a line with the words that the server has for a cause.
 func causeText(c api.Cause) string {
-	text, ok := causes[c.Reason]
-	switch {
-	case c.Reason == "rate" && c.Resource != "":
-		return "rate of " + c.Resource
-	case !ok:
-		text = c.Reason
-	}
-	if c.Resource != "" {
-		text += " (" + c.Resource + ")"
-	}
+	text := cmp.Or(c.Text, c.Reason) // an older server has no words
+	first, size := utf8.DecodeRuneInString(text)
+	text = string(unicode.ToLower(first)) + text[size:]
 	if c.Detail != "" && c.Reason != "failing" { // the last error has its line
 		text += ": " + c.Detail
 	}

@@ -158,3 +158,26 @@ func TestATenantThatFailsFirstDoesNotTakeAllProbes(t *testing.T) {
 	}
 	t.Fatal("no call was made in 5 s")
 }
+
+// A probe by hand goes at once, also where only the tenant has work whose call opened the circuit.
+func TestAProbeByHandNeedsNoOtherTenant(t *testing.T) {
+	x := newPair(t)
+	x.p.Probe(x.r)
+	if got := x.fail(hour, "a"); !got.Downstream {
+		t.Fatal("the first call failed, and the circuit is closed")
+	}
+	x.p.Update(hour, x.of["b"], 0, 0)
+	if _, ok := x.p.Next(hour + 1); ok {
+		t.Fatal("a call started while the circuit was open")
+	}
+	x.r.Try(hour+2, 7)
+	pick, ok := x.p.Next(hour + 2)
+	if !ok {
+		t.Fatal("no call started when a probe was asked for")
+	}
+	x.p.Done(hour+3, pick, &Ending{Service: 1, Failed: true})
+	x.r.Try(hour+4, 7)
+	if _, ok := x.p.Next(hour + 4); ok {
+		t.Error("one request made two probes")
+	}
+}

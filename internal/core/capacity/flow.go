@@ -34,6 +34,7 @@ type control struct {
 	failing  string         // code of the last call that failed; empty: one has succeeded since
 	wrong    bool           // every call will fail until the configuration is fixed
 	byHand   *weir.Circuit  // an operator's override; nil: none
+	tried    int64          // the newest request for a probe
 	told     holds          // last reported by [Node.Steer]
 }
 
@@ -173,6 +174,21 @@ func (r *Resource) SetCircuit(now int64, want *weir.Circuit) {
 		c.breaker.Force(now, want.Open, want.Until.UnixNano(), want.Why)
 	}
 	r.wake()
+}
+
+// Try lets a task test the downstream of an open circuit now, once for each request, which asked
+// tells apart: a later one has a greater number. Tenants whose calls wait because they failed may
+// test it, too.
+func (r *Resource) Try(now, asked int64) {
+	c := r.control
+	if c == nil || asked <= c.tried {
+		return
+	}
+	c.tried = asked
+	if c.breaker.Try(now) {
+		r.node.queue.OpenTenants(now, r.entry, sched.CauseCircuit)
+		r.wake()
+	}
 }
 
 // Change reports that flow control started or stopped throttling a resource, in one sentence.
@@ -364,9 +380,19 @@ func (r *Resource) Describe(now int64) weir.ResourceUse {
 	if r.control == nil {
 		return u
 	}
-	u.Text = r.control.text()
+	u.Text, u.Outage = r.control.text(), r.control.outage()
 	if b := r.control.breaker.State(); b.Phase == flow.Open || b.Reason == flow.ByHand {
 		u.CircuitUntil = time.Unix(0, b.Until).UTC()
 	}
 	return u
+}
+
+// outage returns since when and why the circuit is not closed, for display; nil if it is closed.
+func (c *control) outage() *weir.Outage {
+	b := c.breaker.State()
+	if b.Outage.Since == 0 {
+		return nil
+	}
+	return &weir.Outage{Since: time.Unix(0, b.Outage.Since).UTC(), Failed: b.Outage.Failed, Calls: b.Outage.Calls,
+		Probes: b.Outage.Probes, Code: c.failing, ByHand: b.Reason == flow.ByHand}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/flow"
@@ -42,11 +43,19 @@ func Validate(s *weir.Scaling) error {
 
 func byName(a, b weir.LaneID) int { return cmp.Compare(a.String(), b.String()) }
 
+// probeKept is how long a request for a probe is kept: until every node that is alive has seen it.
+const probeKept = 30 * time.Second
+
 // Expire removes settings that have expired.
 func Expire(s *weir.Scaling, now int64) {
 	for id, pin := range s.Pins { // order does not reach the output
 		if pin.Until.UnixNano() <= now {
 			delete(s.Pins, id)
+		}
+	}
+	for r, asked := range s.Probes { // order does not reach the output
+		if asked.UnixNano() <= now-int64(probeKept) {
+			delete(s.Probes, r)
 		}
 	}
 	for r, c := range s.Circuits { // order does not reach the output

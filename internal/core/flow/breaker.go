@@ -50,6 +50,15 @@ type BreakerState struct {
 	Until int64
 	// Text gives the reason in one sentence with the numbers.
 	Text string
+	// Outage describes why the breaker is not closed.
+	Outage Outage
+}
+
+// Outage is the time from the opening of a breaker until it closes again.
+type Outage struct {
+	Since         int64 // when it opened; 0: it is closed
+	Failed, Calls int   // of so many calls that were counted then, so many had failed
+	Probes        int   // times that it opened again since, because probe tasks failed
 }
 
 // Breaker stops calling a downstream that fails. It opens if half of the calls failed, of at
@@ -198,7 +207,7 @@ func (b *Breaker) count(now int64, failed bool) {
 		return
 	}
 	if b.unproven {
-		b.open(now, Failing, "no call has succeeded yet, and the first failed")
+		b.open(now, Failing, 1, 1, "no call has succeeded yet, and the first failed")
 		return
 	}
 	span, least := int64(quickly), quickCalls
@@ -212,12 +221,13 @@ func (b *Breaker) count(now int64, failed bool) {
 		if b.inARow < tripInARow || now-b.rowFrom < inARowFor {
 			return
 		}
+		calls, fail = b.inARow, b.inARow
 		what = fmt.Sprintf("%d calls in a row failed", b.inARow)
 	}
 	if b.closedAt != 0 && now-b.closedAt > calmAfter {
 		b.opened = 0
 	}
-	b.open(now, Failing, what)
+	b.open(now, Failing, calls, fail, what)
 }
 
 func trips(calls, fail, least int) bool {
@@ -235,11 +245,17 @@ func (b *Breaker) recent(s, span int64) (calls, fail int) {
 	return calls, fail
 }
 
-func (b *Breaker) open(now int64, why Reason, what string) {
+func (b *Breaker) open(now int64, why Reason, calls, failed int, what string) {
 	span := OpenFor(b.opened, draw(&b.chance))
 	b.opened++
+	out := b.state.Outage
+	if out.Since == 0 {
+		out = Outage{Since: now, Failed: failed, Calls: calls}
+	} else {
+		out.Probes++
+	}
 	b.state = BreakerState{
-		Phase: Open, Reason: why, Until: now + span,
+		Phase: Open, Reason: why, Until: now + span, Outage: out,
 		Text: fmt.Sprintf("open for %s: %s.", seconds(span), what),
 	}
 }
@@ -254,7 +270,7 @@ func OpenFor(before int, chance float64) int64 {
 func (b *Breaker) halfOpen(now int64, inFlight int) {
 	b.from, b.stale = now, inFlight
 	b.stage, b.good, b.probes, b.bad = 0, 0, 0, 0
-	b.state = BreakerState{Phase: HalfOpen, Reason: Probing, Text: "half-open: one task tests whether calls succeed again."}
+	b.state = BreakerState{Phase: HalfOpen, Reason: Probing, Outage: b.state.Outage, Text: "half-open: one task tests whether calls succeed again."}
 }
 
 // probed records the result of a task of a half-open breaker.
@@ -264,7 +280,7 @@ func (b *Breaker) probed(now int64, failed bool) {
 		b.bad++
 	}
 	if failed && float64(b.bad) >= probeShare*float64(b.probes) {
-		b.open(now, Relapsed, fmt.Sprintf("%d of %d probe calls failed", b.bad, b.probes))
+		b.open(now, Relapsed, b.probes, b.bad, fmt.Sprintf("%d of %d probe calls failed", b.bad, b.probes))
 		return
 	}
 	if b.good++; b.good < 1<<b.stage {
@@ -285,16 +301,16 @@ func (b *Breaker) close(now int64, why Reason, text string) {
 }
 
 // Force opens or closes the breaker by hand until a time. Results do not change it meanwhile.
-func (b *Breaker) Force(_ int64, open bool, until int64, why string) {
+func (b *Breaker) Force(now int64, open bool, until int64, why string) {
 	b.manual = true
-	phase := Closed
+	phase, out := Closed, Outage{}
 	if open {
-		phase = Open
+		phase, out.Since = Open, now
 	}
 	if why == "" {
 		why = "no reason given"
 	}
-	b.state = BreakerState{Phase: phase, Reason: ByHand, Until: until, Text: fmt.Sprintf("%s by hand: %s.", phase, why)}
+	b.state = BreakerState{Phase: phase, Reason: ByHand, Until: until, Outage: out, Text: fmt.Sprintf("%s by hand: %s.", phase, why)}
 }
 
 // Release ends an override set by Force. A forced-open breaker probes the downstream before it
@@ -305,11 +321,22 @@ func (b *Breaker) Release(now int64) {
 	}
 	b.manual = false
 	if b.state.Phase == Open {
-		b.state = BreakerState{Phase: Open, Reason: ByHand, Until: now, Text: "open by hand until now: a probe call decides."}
+		b.state = BreakerState{Phase: Open, Reason: ByHand, Until: now, Outage: b.state.Outage, Text: "open by hand until now: a probe call decides."}
 		return
 	}
 	b.buckets, b.inARow = [tripBuckets]bucket{}, 0
 	b.state = BreakerState{Phase: Closed, Reason: Working, Text: "closed: no longer by hand."}
+}
+
+// Try lets the next task test the downstream now, instead of at the time that the breaker has
+// set. It reports whether that changes anything: the breaker has to be open, and not by hand.
+func (b *Breaker) Try(now int64) bool {
+	b.expire(now)
+	if b.state.Phase != Open || b.manual || b.state.Until <= now {
+		return false
+	}
+	b.state.Until, b.state.Text = now, "open: the next call tests the downstream, as was asked for by hand."
+	return true
 }
 
 // expire ends an override whose time has passed.

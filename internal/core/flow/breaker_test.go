@@ -231,3 +231,30 @@ func BenchmarkHotPath(b *testing.B) {
 		l.Ended(now, 20*us, 5)
 	}
 }
+
+func TestAProbeByHandDoesNotWaitForItsTime(t *testing.T) {
+	b := NewBreaker(1)
+	calls(b, at0, s, 20, all)
+	open := b.State()
+	if open.Phase != Open || open.Outage.Since == 0 || open.Outage.Failed != open.Outage.Calls || open.Outage.Calls == 0 {
+		t.Fatalf("state %+v, want it open, with the failed calls", open)
+	}
+	now := open.Until - s/2
+	if ok, _ := b.Allow(now, 0); ok || !b.Try(now) {
+		t.Fatalf("before its time: allowed %v, want a probe only when it is asked for", ok)
+	}
+	if ok, _ := b.Allow(now, 0); !ok || b.State().Phase != HalfOpen {
+		t.Fatalf("asked for, no call starts: %+v", b.State())
+	}
+	if ok, _ := b.Allow(now, 1); ok {
+		t.Error("more than one call starts")
+	}
+	b.Ended(now+1, now, true)
+	again := b.State()
+	if again.Phase != Open || again.Until <= now+1 || again.Outage.Since != open.Outage.Since || again.Outage.Probes != 1 {
+		t.Errorf("after a probe that failed: %+v, want it open as before, with a next time", again)
+	}
+	if b.Force(now, true, now+60*s, "maintenance"); b.Try(now + s) {
+		t.Error("a circuit that was opened by hand is probed")
+	}
+}

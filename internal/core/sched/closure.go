@@ -1,6 +1,10 @@
 package sched
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // closure is a tenant that may not run on a resource before a time.
 type closure struct {
@@ -29,6 +33,16 @@ func (q *Queue) CloseTenant(now int64, t *Tenant, r *Resource, until int64, why 
 	}
 	r.closures[t.name] = shutting{until, why}
 	q.closed.Push(closure{until, t.name, r})
+}
+
+// OpenTenants lets the tenants that CloseTenant closed on r for a cause run again.
+func (q *Queue) OpenTenants(now int64, r *Resource, why Cause) {
+	for _, name := range slices.Sorted(maps.Keys(r.closures)) {
+		if r.closures[name].why == why {
+			r.closures[name] = shutting{now, why}
+			q.closed.Push(closure{now, name, r})
+		}
+	}
 }
 
 // Rivals reports whether other tenants than t have something to run on r.

@@ -61,6 +61,9 @@ func (c *Control) obeySettings(ctx context.Context) error {
 			} else {
 				r.SetCircuit(now, nil)
 			}
+			if asked, ok := set.Probes[name]; ok {
+				r.Try(now, asked.UnixNano())
+			}
 		}
 	})
 	return nil

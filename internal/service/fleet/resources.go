@@ -127,12 +127,48 @@ func addUse(all map[string]*api.ResourceStatus, n *weir.Node) {
 			r.Circuit, r.Reason = c, u.Text
 		}
 		r.Reason = cmp.Or(r.Reason, u.Text)
+		addOutage(r, u)
 	}
 	for i := range n.Lanes {
 		if r := all[n.Lanes[i].ID.Resource]; r != nil {
 			r.Ready += n.Lanes[i].Ready
 		}
 	}
+}
+
+// addOutage adds what one node knows of an open circuit: the oldest outage is shown, with the
+// earliest probe of all nodes.
+func addOutage(r *api.ResourceStatus, u *weir.ResourceUse) {
+	if u.Outage == nil {
+		return
+	}
+	o := api.Outage{Since: u.Outage.Since, Failed: u.Outage.Failed, Calls: u.Outage.Calls, Code: u.Outage.Code,
+		Probes: u.Outage.Probes, ByHand: u.Outage.ByHand}
+	if o.ByHand {
+		o.Until = u.CircuitUntil
+	} else {
+		o.NextProbe = u.CircuitUntil
+	}
+	if was := r.Outage; was != nil {
+		if was.Since.Before(o.Since) {
+			next := o.NextProbe
+			o = *was
+			o.NextProbe = earlier(o.NextProbe, next)
+		} else {
+			o.NextProbe = earlier(o.NextProbe, was.NextProbe)
+		}
+		o.Nodes = was.Nodes
+	}
+	o.Nodes++
+	r.Outage = &o
+}
+
+// earlier returns the earlier of two times; a zero one does not count.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // Resource returns one resource and the version of its limits.
@@ -245,8 +281,9 @@ const (
 // SetCircuit opens or closes the circuit of a resource by hand, or returns it to automatic
 // control.
 func (s *Fleet) SetCircuit(ctx context.Context, name string, c api.CircuitChange) (api.ResourceStatus, error) {
-	if _, _, err := s.Resource(ctx, name); err != nil {
-		return api.ResourceStatus{}, err
+	is, _, err := s.Resource(ctx, name)
+	if err != nil {
+		return is, err
 	}
 	d := cmp.Or(time.Duration(c.For), circuitFor)
 	if d < 0 || d > circuitMost {
@@ -254,7 +291,7 @@ func (s *Fleet) SetCircuit(ctx context.Context, name string, c api.CircuitChange
 			Problem: fmt.Sprintf("%v is not between 1ns and %v", d, circuitMost), Fix: "leave it out for 10m"}
 	}
 	why := cmp.Or(strings.TrimSpace(c.Reason), circuitByHuman)
-	var err error
+	note := ""
 	switch c.Do {
 	case "open":
 		err = s.engine.Operator().OpenCircuit(ctx, name, d, why)
@@ -262,14 +299,32 @@ func (s *Fleet) SetCircuit(ctx context.Context, name string, c api.CircuitChange
 		err = s.engine.Operator().CloseCircuit(ctx, name, d, why)
 	case "free":
 		err = s.engine.Operator().FreeCircuit(ctx, name)
+	case "probe":
+		note, err = s.probeCircuit(ctx, &is)
 	default:
 		err = &weir.FieldError{Code: "bad_value", Field: "do", Problem: fmt.Sprintf("%.64q is not a command of a circuit", c.Do),
-			Fix: "write open, close or free"}
+			Fix: "write open, close, free or probe"}
 	}
 	if err != nil {
 		return api.ResourceStatus{}, err
 	}
 	out, _, err := s.Resource(ctx, name)
-	out.EffectiveAt = time.Now().Add(engine.LimitsWithin).UTC()
+	out.EffectiveAt, out.Note = time.Now().Add(engine.LimitsWithin).UTC(), note
 	return out, err
+}
+
+// probeCircuit lets one call per node test the downstream of an open circuit now.
+func (s *Fleet) probeCircuit(ctx context.Context, r *api.ResourceStatus) (note string, err error) {
+	set, err := s.engine.Operator().Settings(ctx)
+	if err != nil {
+		return "", err
+	}
+	if set.Circuits[r.Name].Open {
+		return "", &check.Refusal{Code: "wrong_state", Detail: "the circuit of " + r.Name + " was opened by hand",
+			Fix: "free it instead (weir circuit " + r.Name + " auto): a probe call then decides whether it closes"}
+	}
+	if r.Circuit != "open" { // a node may have opened it a moment ago, so it is asked for in any case
+		note = "the circuit of " + r.Name + " is not open: calls start without a probe"
+	}
+	return note, s.engine.Operator().ProbeCircuit(ctx, r.Name)
 }

@@ -12,9 +12,16 @@ import (
 	"github.com/weirhq/weir/internal/engine"
 )
 
-// lanes holds what holds up resources now, by resource: the reason in waiting_on, and the details
-// from the nodes.
-type lanes map[string]api.Cause
+// lanes holds what holds up resources now, by resource.
+type lanes map[string]held
+
+// held is what holds a resource up, with the details from the nodes.
+type held struct {
+	cause    api.Cause
+	why      sched.Cause
+	allowed  float64 // items per second that flow control allows at all nodes; 0: the limit
+	bearable int     // calls at once that flow control allows at all nodes; 0: the limit
+}
 
 // Reasons lists every reason that waiting_on can have.
 func Reasons() []string {
@@ -39,29 +46,49 @@ func (s *Watch) lanes(ctx context.Context) (lanes, error) {
 			name := lane.ID.Resource
 			c := sched.CauseNamed(lane.Cause)
 			paused := c == sched.CausePaused || c == sched.CauseTenantPaused // of others: what is paused itself shows its state
-			if c.WaitingOn() != "" && !paused && l[name].Reason == "" {
-				l[name] = api.Cause{Reason: c.WaitingOn(), Resource: name}
+			if c.WaitingOn() != "" && !paused && l[name].cause.Reason == "" {
+				h := l[name]
+				h.cause, h.why = api.Cause{Reason: c.WaitingOn(), Resource: name}, c
+				l[name] = h
 			}
 		}
+	}
+	for i := range nodes {
 		l.explain(nodes[i].Resources)
 	}
 	return l, nil
 }
 
-// explain adds a node's knowledge about resources that it does not call now.
+// explain adds what flow control of a node knows about resources.
 func (l lanes) explain(uses []weir.ResourceUse) {
 	for i := range uses {
 		u := &uses[i]
-		if c := l[u.Name]; c.Reason == "circuit_open" || c.Reason == "refused" {
-			c.Detail = cmp.Or(c.Detail, u.Text)
-			l[u.Name] = c
+		h, ok := l[u.Name]
+		if !ok {
+			continue
 		}
+		if r := h.cause.Reason; r == "circuit_open" || r == "refused" {
+			h.cause.Detail = cmp.Or(h.cause.Detail, u.Text)
+		}
+		if o := u.Outage; o != nil && h.cause.Reason == "circuit_open" && (h.cause.Since.IsZero() || o.Since.Before(h.cause.Since)) {
+			h.cause.Since, h.cause.Until = o.Since, u.CircuitUntil
+		}
+		if u.Limited {
+			h.allowed += u.Allowed
+		}
+		h.bearable += u.Bearable
+		l[u.Name] = h
 	}
 }
 
-// causes returns why a bulk action moves no faster: from its owner if known, else from the causes
-// of the lanes for which it has items.
+// causes returns why a bulk action moves no faster, in words, too.
 func (s *Watch) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progress, out *api.Progress, l lanes) []api.Cause {
+	return s.say(s.reasons(b, info, p, out, l), info, out, l)
+}
+
+// reasons returns why a bulk action moves no faster: from its owner if known, else from the causes
+// of the lanes for which it has items.
+func (s *Watch) reasons(b *engine.BulkAction, info *engine.Info, p *weir.Progress, out *api.Progress, l lanes) []api.Cause {
 	switch {
 	case p.State == weir.BulkAwaiting:
 		return []api.Cause{{Reason: "approval"}}
@@ -75,7 +102,7 @@ func (s *Watch) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progress
 	if why := s.bulks.UnknownChain(b); why != "" {
 		return []api.Cause{{Reason: "unknown_action", Detail: why}}
 	}
-	held := s.held(out, l)
+	held := s.heldUp(out, l)
 	list := []api.Cause{}
 	if p.Failing() {
 		list = append(list, s.failing(p.LastError, out))
@@ -89,6 +116,9 @@ func (s *Watch) causes(b *engine.BulkAction, info *engine.Info, p *weir.Progress
 	}
 	if len(words) == 0 {
 		list = append(list, held...)
+	}
+	if c := s.placed("rate", info, out, nil); len(list) == 0 && out.Counts.Ready > 0 && info.Rates[c.Step] > 0 {
+		list = append(list, c) // nothing holds up its lanes, so its own rate does
 	}
 	if len(list) == 0 && out.Counts.Waiting > 0 && out.Counts.InFlight == 0 {
 		list = append(list, api.Cause{Reason: "retry"})
@@ -113,16 +143,16 @@ func (s *Watch) failing(e *weir.LastError, out *api.Progress) api.Cause {
 	return c
 }
 
-// held returns the steps whose lanes are held up, the last step first: it holds up the steps
+// heldUp returns the steps whose lanes are held up, the last step first: it holds up the steps
 // before it.
-func (s *Watch) held(out *api.Progress, l lanes) []api.Cause {
+func (s *Watch) heldUp(out *api.Progress, l lanes) []api.Cause {
 	list := []api.Cause{}
 	for _, st := range slices.Backward(out.Steps) {
 		if st.Pending == 0 {
 			continue
 		}
 		resource := s.resourceOf(st.Action)
-		if c := l[resource]; c.Reason != "" {
+		if c := l[resource].cause; c.Reason != "" {
 			c.Step = st.Step
 			list = append(list, c)
 		}

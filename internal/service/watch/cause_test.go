@@ -26,3 +26,13 @@ func TestTheReferenceListsEveryReason(t *testing.T) {
 		t.Errorf("the enum of waiting_on is %v, want %v", enum, all)
 	}
 }
+
+func TestEveryReasonHasWords(t *testing.T) {
+	for _, reason := range Reasons() {
+		for _, resource := range []string{"", "fcm"} {
+			if text := textOf(api.Cause{Reason: reason, Resource: resource}); text == "" || strings.Contains(text, "_") {
+				t.Errorf("the words for %q, resource %q, are %q", reason, resource, text)
+			}
+		}
+	}
+}

@@ -68,6 +68,12 @@ func (s *Watch) draftProgress(ctx context.Context, id string, of *draft.Draft) (
 	case !d.State.Final():
 		p.WaitingOn = append(p.WaitingOn, api.Cause{Reason: string(d.State)})
 	}
+	for i := range p.WaitingOn {
+		p.WaitingOn[i].Text = textOf(p.WaitingOn[i])
+	}
+	if d.State == api.Scheduled {
+		p.WaitingOn[0].Until = d.StartAt
+	}
 	return p, nil
 }
 

@@ -77,6 +77,7 @@ func scaling(t *testing.T, o *operate.Operator) {
 	}
 	ok(t, o.CloseCircuit(ctx, "mail", time.Hour, "we know"))
 	ok(t, o.FreeCircuit(ctx, "mail"))
+	ok(t, o.ProbeCircuit(ctx, "mail"))
 	ok(t, o.Unpin(ctx, lane))
 	if s := get[weir.Scaling](t)(o.Scaling(ctx)); len(s.Pins)+len(s.Circuits) != 0 {
 		t.Errorf("scaling = %+v", s)
