@@ -68,7 +68,7 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 		page.Steps = append(page.Steps, reportStep{s, i + 1, s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending})
 	}
 	for _, w := range r.Waited {
-		page.Waited = append(page.Waited, waited{waitingOn(api.Cause{Reason: w.Reason}), w.Share * 100, format.Duration(time.Duration(w.Duration))})
+		page.Waited = append(page.Waited, waited{cmp.Or(waitedOn[w.Reason], w.Reason), w.Share * 100, format.Duration(time.Duration(w.Duration))})
 	}
 	page.Says = inOneSentence(&r)
 	if page.Events, err = v.events(ctx, h.Bulk.ID, 20); err != nil {
@@ -76,6 +76,16 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 	}
 	c.Page, c.Weir = page, []string{"weir report " + h.Bulk.ID}
 	return c, nil
+}
+
+// waitedOn says what a bulk action waited on; a report gives the reason alone.
+var waitedOn = map[string]string{
+	"rate": "Rate", "concurrency": "Calls at once", "no_workers": "A free worker", "fair_share": "Its turn: other tenants had their share first",
+	"first_call": "The response to the first call", "circuit_open": "An open circuit", "refused": "The service: it refused calls",
+	"failing": "The service: calls failed", "retry": "The next attempt of its items", "unknown_action": "A node that has its actions",
+	"source": "Its source, which could not be read", "approval": "Approval of the rest", "paused": "A person: it was paused",
+	"paused_tenant": "An operator: the tenant was paused", "late": "More capacity", "stopped": "A person: a rule had stopped it",
+	"cancelling": "Calls that were still running",
 }
 
 // inOneSentence says whether it worked.

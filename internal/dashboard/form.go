@@ -182,3 +182,6 @@ func (v *visit) once(ctx context.Context) context.Context {
 	}
 	return ctx
 }
+
+// query writes a text as a value of an address.
+func query(s string) string { return url.QueryEscape(s) }
