@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // limitsForm holds the limits of a resource as texts, as a person types them.
@@ -38,6 +39,9 @@ func limitsOf(r *api.ResourceStatus) limitsForm {
 func pacings(current string) []choice {
 	return choices(cmp.Or(current, "smooth"), "Smooth: an even stream of small calls", "smooth", "Full: few calls, as large as they may be", "full")
 }
+
+// mostCallsAtOnce is the largest limit that the API takes.
+const mostCallsAtOnce = 1_000_000
 
 // limitsInWords says the limits that are set.
 func limitsInWords(r *api.Resource) (said []string) {
@@ -82,8 +86,8 @@ func (f *limitsForm) read(get func(string) string) (to api.Resource, changed boo
 	if typed := strings.TrimSpace(get("concurrency")); typed != f.Concurrency {
 		f.Concurrency = typed
 		n, err := strconv.Atoi(cmp.Or(typed, "0"))
-		if err != nil || n < 0 {
-			f.Faults["concurrency"] = "Write a whole number, or leave it empty for no limit."
+		if err != nil || n < 0 || n > mostCallsAtOnce {
+			f.Faults["concurrency"] = "Write a whole number up to " + format.Count(mostCallsAtOnce) + ", or leave it empty for no limit."
 		} else {
 			to.Concurrency, changed = &n, true
 		}

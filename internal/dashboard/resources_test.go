@@ -40,7 +40,6 @@ func TestTheLimitsOfAResourceAreSeenChangedAndTakenBack(t *testing.T) {
 	page := b.until("/ui/resources", "Limits 1 resource")
 	b.want(page, "All circuits are closed", "send No limits are set No limit", "Closed", "Change limits of send", "weir resources list",
 		`curl "$WEIR_SERVER"/v1/resources`)
-	b.until("/ui/resources", "growth 1 100 %")
 	status, page := b.post("/ui/resources/send/limits", url.Values{"rate": {"450"}, "concurrency": {"8"}, "pacing": {"full"}})
 	if status != http.StatusOK {
 		t.Errorf("status %d", status)
@@ -56,6 +55,19 @@ func TestTheLimitsOfAResourceAreSeenChangedAndTakenBack(t *testing.T) {
 	b.want(page, "Nothing was different")
 	_, page = b.post("/ui/resources/send/reset", nil)
 	b.want(page, "The limits that were set at run time are gone.", "No limits are set")
+}
+
+func TestTheSharesOfTenantsAreShownWithAReason(t *testing.T) {
+	open := make(chan struct{})
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(open)}})
+	t.Cleanup(func() { close(open) })
+	n.Call("PUT", "/v1/resources/send", `{"concurrency":1}`, 200, nil)
+	rows := strings.Repeat(`{"id":"u"}`+"\n", 300)
+	n.Make(oneStep, rows)
+	n.Make(strings.ReplaceAll(oneStep, "growth", "crm"), rows)
+	b := newBrowser(t, n)
+	page := b.until("/ui/resources", "growth 1 50 %")
+	b.want(page, "crm 1 50 %", "Shares of send by tenant", "Weights and limits of tenants")
 }
 
 func TestAWrongLimitIsSaidAtItsFieldAndWhatWasTypedStays(t *testing.T) {
@@ -75,10 +87,10 @@ func TestAWrongLimitIsSaidAtItsFieldAndWhatWasTypedStays(t *testing.T) {
 	for _, name := range foreign(t, page) {
 		t.Errorf("the page has the element or attribute %s", name)
 	}
-	if status, page = b.post("/ui/resources/send/limits", url.Values{"concurrency": {"2000000"}, "pacing": {"smooth"}}); status != http.StatusUnprocessableEntity {
-		t.Errorf("what the API refuses: status %d", status)
+	if status, page = b.post("/ui/resources/send/limits", url.Values{"rate": {"9e9"}, "concurrency": {"2000000"}, "pacing": {"smooth"}}); status != http.StatusUnprocessableEntity {
+		t.Errorf("too much: status %d", status)
 	}
-	b.want(page, "1000000")
+	b.want(page, "Write a number above 0", "up to 1,000,000")
 }
 
 func TestACircuitIsOpenedWithAReasonAndFollowsFailuresAgain(t *testing.T) {
