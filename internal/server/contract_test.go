@@ -221,6 +221,7 @@ func TestTrafficOfTemplatesAndSimulationsIsWhatTheDocumentSays(t *testing.T) {
 	c.get("/v1/bulk-actions?template=spring", nil)
 	c.call("DELETE", "/v1/templates/spring", "", "", 204, nil)
 	c.post("/v1/simulations", `{"bulk_action":"`+b.ID+`","rates":{"award":"10/s"},"concurrency":{"award":2},"workers":4,"weights":{"default":2}}`, 200, nil)
+	c.post("/v1/effects", `{"resources":{"award":{"rate":"10/s"}},"weights":{"default":2}}`, 200, nil)
 	c.post("/v1/simulations", `{"world":`+twoTenantsWorld+`,"runs":2}`, 200, nil)
 }
 

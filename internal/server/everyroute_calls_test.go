@@ -202,6 +202,7 @@ func (w *world) bodyFor(r server.Route) string {
 		"action.put":        `{"url":"` + w.sink.URL + `"}`,
 		"connection.put":    `{"kind":"http","url":"` + w.sink.URL + `"}`,
 		"simulation.run":    `{"world":{"resources":[{"name":"send","rate":"100/s","downstream":{"latency":"10ms"}}],"bulk_actions":[{"name":"spring","items":100,"steps":["send"]}]}}`,
+		"effect.run":        `{"weights":{"acme":2}}`,
 		"template.put":      `{"bulk_action":{"steps":[{"action":"award"}]}}`,
 		"tenant.put":        `{"weight":9}`,
 		"action.test":       `{"items":[{"id":"u1"}]}`,

@@ -17,6 +17,13 @@ func (s *Server) simulationRoutes() {
 			"described system. Both run in virtual time with the real scheduler. Changes nothing. "+
 			"A described system is simulated for at most two seconds of computing time; if it has not ended by then, the "+
 			"result covers the simulated part, with `finished` false."), s.simulate)
+	add(s, ask(access.Read, "effect.run", "/v1/effects", "before the start",
+		"Show the effect of changed limits on running bulk actions").
+		about("Simulates each running bulk action that uses a resource concerned, with the limits of now and with the "+
+			"changed ones. Changes nothing. It takes about a second at most; `left_out` counts the bulk actions for which "+
+			"there was no time.").forOperators(), func(ctx context.Context, in *request[api.LimitChanges]) (*body[api.Effect], error) {
+		return answer(s.svc.Outlook.Effect(ctx, &in.Body))
+	})
 }
 
 func (s *Server) simulate(ctx context.Context, in *request[api.Simulation]) (*body[api.Simulated], error) {

@@ -109,7 +109,8 @@ func resourcesCommand() command.Command {
 		Subs: []command.Command{
 			resources.list("list the resources, their limits and their use", resourcesLong), resources.get("show a resource"),
 			{Use: "set NAME", Short: "change the limits of a resource without a restart", Args: command.Args(1, 1, "NAME"),
-				Example: `  weir resources set send-message --rate 450/s --concurrency 8`, Bind: bindResourceSet},
+				Example: `  weir resources set send-message --rate 450/s --concurrency 8
+  weir resources set send-message --rate 450/s --dry-run`, Bind: bindResourceSet},
 			resources.reset("restore the limits of the configuration file or of the actions", "the limits of %s are deleted; no action uses it"),
 		}}
 }
@@ -119,6 +120,7 @@ func bindResourceSet(fs *pflag.FlagSet) command.Runner {
 	concurrency := fs.Int("concurrency", 0, "maximum concurrent calls over all nodes; 0 means no limit")
 	var pacing config.Pacing
 	fs.Var(&pacing, "pacing", "how a rate is used: smooth (an even stream of small calls) or full (few calls with full batches)")
+	dry := fs.Bool("dry-run", false, dryRun)
 	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
 		var r api.Resource
 		if fs.Changed("rate") {
@@ -136,6 +138,9 @@ func bindResourceSet(fs *pflag.FlagSet) command.Runner {
 		}
 		if r == (api.Resource{}) {
 			return command.BadUsage("add --rate 450/s, --concurrency 8 or --pacing full", "no limit is given")
+		}
+		if *dry {
+			return printEffect(ctx, l, api.LimitChanges{Resources: map[string]api.Resource{args[0]: r}})
 		}
 		s, err := l.PutResource(ctx, args[0], r)
 		if err != nil {
@@ -188,10 +193,17 @@ func bindTenantSet(fs *pflag.FlagSet) command.Runner {
 	fs.Float64Var(&t.Weight, "weight", 1, "share relative to other tenants: `N` gets N times as much as 1")
 	fs.IntVar(&t.MaxTasks, "max-tasks", 0, "maximum tasks in flight on a node; `N` = 0 means no limit")
 	fs.Int64Var(&t.MaxPending, "max-pending", 0, "maximum items accepted and not ended; `N` = 0 means no limit")
+	dry := fs.Bool("dry-run", false, dryRun+"; with --weight alone")
 	fs.BoolVar(&t.Paused, "paused", false, "start no tasks of the tenant; --paused=false resumes it")
 	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
 		if fs.Changed("weight") && t.Weight <= 0 {
 			return command.BadUsage("write more than 0; --paused stops a tenant", "--weight: %g is not above 0", t.Weight)
+		}
+		if *dry {
+			if fs.Changed("max-tasks") || fs.Changed("max-pending") || fs.Changed("paused") || !fs.Changed("weight") {
+				return command.BadUsage("write --weight 3 --dry-run", "--dry-run: only the effect of --weight can be simulated")
+			}
+			return printEffect(ctx, l, api.LimitChanges{Weights: map[string]float64{args[0]: t.Weight}})
 		}
 		out, err := l.Tenants().Change(ctx, args[0], func(now *api.Tenant) error {
 			if fs.Changed("weight") {

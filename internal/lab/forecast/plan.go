@@ -34,6 +34,7 @@ type plan struct {
 	l      Load
 	used   []*Resource // of the steps, each once
 	others []Work      // those that share a resource with the work
+	joined []Work      // the first of the others, which are played as a whole
 	shards int
 	shrink float64 // how much smaller than it is the work is played
 	few    float64 // tasks that a run should have, about
@@ -401,7 +402,10 @@ func (p *plan) world(worse float64) model.World {
 		if o.Deadline < longestDeadline {
 			b.Deadline = model.Span(o.Deadline)
 		}
-		w.BulkActions = append(w.BulkActions, resized(b, p.bounded(o)))
+		if i >= len(p.joined) {
+			b = resized(b, p.bounded(o))
+		}
+		w.BulkActions = append(w.BulkActions, b)
 	}
 	w.Tenants = p.tenants()
 	return w

@@ -141,23 +141,33 @@ func (s *Outlook) reckon(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 		}
 		e.load = load
 	}
-	view, err := s.bulks.View(ctx, b)
-	if err != nil {
-		return time.Time{}, err
-	}
-	load := e.load.beside(view.ID)
-	w, err := s.work(&view, &load, &e.load.limits, 0)
-	if err != nil {
-		return time.Time{}, err
-	}
-	if err := s.conditions(ctx, &view, &w); err != nil {
-		return time.Time{}, err
-	}
 	now := time.Now()
-	forecast.Underway(&w, &load, p, now)
+	load := e.load.beside(string(b.ID()))
+	w, err := s.rest(ctx, b, p, &load, &e.load.limits, now)
+	if err != nil {
+		return time.Time{}, err
+	}
 	left, ends, err := forecast.Left(w, load)
 	if err != nil || !ends {
 		return time.Time{}, err
 	}
 	return now.Add(left), nil
+}
+
+// rest returns what is left of a running bulk action. It adds to the load what its items have shown
+// of its resources.
+func (s *Outlook) rest(ctx context.Context, b *engine.BulkAction, p *weir.Progress, load *forecast.Load, limits *weir.Limits,
+	now time.Time) (w forecast.Work, err error) {
+	view, err := s.bulks.View(ctx, b)
+	if err != nil {
+		return w, err
+	}
+	if w, err = s.work(&view, load, limits, 0); err != nil {
+		return w, err
+	}
+	if err := s.conditions(ctx, &view, &w); err != nil {
+		return w, err
+	}
+	forecast.Underway(&w, load, p, now)
+	return w, nil
 }

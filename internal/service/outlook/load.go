@@ -134,7 +134,7 @@ func (s *Outlook) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (for
 		if err != nil || i >= len(p.Steps) {
 			continue
 		}
-		step := forecast.Step{Resource: a.Base.Resource.Name, Batch: a.Base.BatchSize, Rate: info.Rates[name]}
+		step := forecast.Step{Name: name, Resource: a.Base.Resource.Name, Batch: a.Base.BatchSize, Rate: info.Rates[name]}
 		if st.When != "" {
 			step.Skips, step.LeftOut = forecast.Uncalled(&p.Steps[i], a.Base.Resource.Rate, a.Base.BatchSize)
 		}
