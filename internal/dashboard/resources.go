@@ -35,6 +35,7 @@ type resourcesPage struct {
 	Weights, Rate   string // sums of the shares
 	Ready, InFlight int64
 	Form            limitsForm
+	Effect          *effect // of what the form says, once asked for
 	Circuit         []circuitVerb
 }
 
@@ -59,7 +60,12 @@ type shareRow struct {
 }
 
 func (d *Dashboard) resources(ctx context.Context, v *visit) (content, error) {
-	c, _, err := v.resourcesPage(ctx, v.URL.Query().Get("of"))
+	q := v.URL.Query()
+	c, page, err := v.resourcesPage(ctx, q.Get("of"))
+	// The effect is simulated once, when a person asks; parts that are pushed do not show it.
+	if err == nil && page.Of != nil && q.Has("rate") && ctx.Value(liveKey{}) == nil {
+		err = page.foresee(ctx, v)
+	}
 	return c, err
 }
 

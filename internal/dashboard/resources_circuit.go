@@ -28,9 +28,9 @@ type circuitVerb struct {
 }
 
 var circuitVerbs = []circuitVerb{
-	{Name: "open", Button: "Open the circuit", Asks: true, Text: "No call starts until you close it, or for a time.", command: "open",
+	{Name: "open", Button: "Open the circuit", Asks: true, Text: "No call starts, for 10\u00a0min.", command: "open",
 		told: "No call starts on %s now. Calls that were running end; items wait and use up no attempt."},
-	{Name: "close", Button: "Keep the circuit closed", Asks: true, Text: "Calls start even if they fail, for a time.", command: "close",
+	{Name: "close", Button: "Keep the circuit closed", Asks: true, Text: "Calls start even if they fail, for 10\u00a0min.", command: "close",
 		told: "Calls start on %s now, even if they fail."},
 	{Name: "free", Button: "Let it follow failures", Text: "It opens when calls fail, and closes when they succeed again.", command: "auto",
 		told: "The circuit of %s follows failures again."},

@@ -102,6 +102,38 @@ func (f *limitsForm) read(get func(string) string) (to api.Resource, changed boo
 	return to, changed
 }
 
+// effect says what changed limits would do.
+type effect struct {
+	Says        string
+	On          []api.EffectOn
+	LeftOut     int
+	Assumptions []string
+}
+
+// foresee asks what the limits in the form would do. They are not set.
+func (p *resourcesPage) foresee(ctx context.Context, v *visit) error {
+	to, changed := p.Form.read(v.URL.Query().Get)
+	if len(p.Form.Faults) > 0 {
+		return nil
+	}
+	if !changed {
+		p.Effect = &effect{Says: "Nothing is different from the limits now."}
+		return nil
+	}
+	found, err := v.api.Effect(ctx, api.LimitChanges{Resources: map[string]api.Resource{p.Of.Name: to}})
+	if faults := faultsOf(err); len(faults) > 0 {
+		for field, text := range faults {
+			p.Form.Faults[field[strings.LastIndex(field, ".")+1:]] = text
+		}
+		return nil
+	}
+	p.Effect = &effect{Says: "With " + strings.Join(limitsInWords(&to), ", ") + ":", On: found.BulkActions, LeftOut: found.LeftOut, Assumptions: found.Assumptions}
+	if len(found.BulkActions) == 0 {
+		p.Effect.Says = "No bulk action that runs uses " + p.Of.Name + ": the change has no effect now."
+	}
+	return err
+}
+
 // setLimits changes the limits of a resource on all nodes.
 func (d *Dashboard) setLimits(ctx context.Context, v *visit) (done, error) {
 	name := v.PathValue("name")

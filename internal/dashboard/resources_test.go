@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -62,12 +63,30 @@ func TestTheSharesOfTenantsAreShownWithAReason(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(open)}})
 	t.Cleanup(func() { close(open) })
 	n.Call("PUT", "/v1/resources/send", `{"concurrency":1}`, 200, nil)
-	rows := strings.Repeat(`{"id":"u"}`+"\n", 300)
-	n.Make(oneStep, rows)
-	n.Make(strings.ReplaceAll(oneStep, "growth", "crm"), rows)
+	var rows strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&rows, "{\"id\":\"u%d\"}\n", i)
+	}
+	n.Make(oneStep, rows.String())
+	n.Make(strings.ReplaceAll(oneStep, "growth", "crm"), rows.String())
 	b := newBrowser(t, n)
 	page := b.until("/ui/resources", "growth 1 50 %")
 	b.want(page, "crm 1 50 %", "Shares of send by tenant", "Weights and limits of tenants")
+}
+
+func TestTheEffectOfLimitsIsShownBeforeTheyAreSet(t *testing.T) {
+	n, b := working(t)
+	b.until("/ui/resources", "Limits 1 resource")
+	page := b.until("/ui/resources?of=send&rate=5&concurrency=&pacing=smooth", "With 5/s: spring")
+	b.want(page, "Set it", "Show the effect")
+	var got api.ResourceStatus
+	if n.Call("GET", "/v1/resources/send", "", 200, &got); got.Rate != 0 {
+		t.Errorf("a look has set the rate to %v", got.Rate)
+	}
+	_, page = b.get("/ui/resources?of=send&rate=&concurrency=&pacing=smooth")
+	b.want(page, "Nothing is different from the limits now.")
+	_, page = b.get("/ui/resources?of=send&rate=fast&concurrency=&pacing=smooth")
+	b.want(page, "Write a number above 0")
 }
 
 func TestAWrongLimitIsSaidAtItsFieldAndWhatWasTypedStays(t *testing.T) {
@@ -125,7 +144,7 @@ func TestResourcesAndLanesAreForPeopleWhoSeeWhatAllTenantsShare(t *testing.T) {
 	if strings.Contains(page, "/ui/resources") {
 		t.Error("the navigation of one tenant leads to the resources of all")
 	}
-	for _, path := range []string{"/ui/resources"} {
+	for _, path := range []string{"/ui/resources", "/ui/lanes"} {
 		if status, _ := b.get(path); status != http.StatusForbidden {
 			t.Errorf("%s of one tenant: status %d", path, status)
 		}

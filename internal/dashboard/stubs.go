@@ -4,6 +4,5 @@ func (d *Dashboard) newPages()       {}
 func (d *Dashboard) itemPages()      {}
 func (d *Dashboard) failedPages()    {}
 func (d *Dashboard) schedulePages()  {}
-func (d *Dashboard) lanePages()      {}
 func (d *Dashboard) simulatorPages() {}
 func (d *Dashboard) settingsPages()  {}
