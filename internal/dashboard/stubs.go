@@ -1,5 +1,3 @@
 package dashboard
 
-func (d *Dashboard) resourcePages()  {}
-func (d *Dashboard) lanePages()      {}
 func (d *Dashboard) simulatorPages() {}
