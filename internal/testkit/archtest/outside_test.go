@@ -65,7 +65,7 @@ func callables(list string) (out [][2]string) {
 	for line := range strings.Lines(list) {
 		pkg, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		kind, rest, _ := strings.Cut(rest, " ")
-		if pkg != "engine" && pkg != "operate" && pkg != "report" || kind != "func" && kind != "method" {
+		if pkg != "engine" && pkg != "operate" && pkg != "report" && pkg != "server" || kind != "func" && kind != "method" {
 			continue
 		}
 		if kind == "method" { // (*T).Name(…) or T.Name(…)

@@ -1,0 +1,34 @@
+package mount
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestAPrefixIsRemovedAsAWhole(t *testing.T) {
+	h := Under("/bulk", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.EscapedPath()) }))
+	for path, want := range map[string]string{
+		"/bulk/v1/items/a%2Fb": "/v1/items/a%2Fb", "/bulk/": "/", "/bulk": "", "/v1/items": "/v1/items", "/bulky/v1": "/bulky/v1",
+		"/bulk/bulk/v1": "/bulk/v1",
+	} {
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil)); w.Body.String() != want {
+			t.Errorf("%s is served as %q, want %q", path, w.Body, want)
+		}
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	for _, good := range []string{"", "/bulk", "/internal/weir-1", "/a.b", "/vault"} {
+		if fault, fix := BadPrefix(good); fault != "" || fix != "" {
+			t.Errorf("%q: %s; %s", good, fault, fix)
+		}
+	}
+	for _, bad := range []string{"bulk", "/", "/bulk/", "//x", "/a/./b", "/a?b", "/ä", "/v1", "/ui", "/openapi.json", "/metrics/x"} {
+		if fault, fix := BadPrefix(bad); fault == "" || fix == "" {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
