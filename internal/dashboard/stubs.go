@@ -1,8 +1,7 @@
 package dashboard
 
-func (d *Dashboard) newPages()       {}
-func (d *Dashboard) itemPages()      {}
-func (d *Dashboard) failedPages()    {}
-func (d *Dashboard) schedulePages()  {}
-func (d *Dashboard) simulatorPages() {}
-func (d *Dashboard) settingsPages()  {}
+func (d *Dashboard) newPages()      {}
+func (d *Dashboard) itemPages()     {}
+func (d *Dashboard) failedPages()   {}
+func (d *Dashboard) schedulePages() {}
+func (d *Dashboard) settingsPages() {}
