@@ -218,6 +218,8 @@ func whyShare(s *api.TenantShare) string {
 	switch {
 	case s.Ready == 0 && s.InFlight == 0:
 		return "Has nothing ready; others use its share."
+	case s.Actual == 0 && s.Rate == 0:
+		return "Nothing of it was sent recently."
 	case s.Actual > s.Entitled+near:
 		return "Borrows " + points + " points that others do not use."
 	case s.Actual >= s.Entitled-near:

@@ -1,3 +1,0 @@
-package dashboard
-
-func (d *Dashboard) simulatorPages() {}
