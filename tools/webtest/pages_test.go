@@ -5,13 +5,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 )
 
 // scene fills a server with one of everything, at rest: what pages show does not change by itself.
 type scene struct {
 	*server
-	service                                  *downstream
-	completed, paused, awaiting, draft, late string
+	service                                           *downstream
+	completed, paused, awaiting, draft, checked, late string
 }
 
 // rows returns items with ids of a prefix.
@@ -58,19 +60,31 @@ func makeScene(t *testing.T) *scene {
 	var d struct{ ID string }
 	s.call("POST", "/v1/bulk-actions", `{"name":"half-made","tenant":"growth",`+chain+`}`, &d)
 	s.draft = d.ID
+	s.call("POST", "/v1/bulk-actions", `{"name":"winter-offer","tenant":"growth","duplicates":"keep_first","on_bad_line":"record","canary":{"percent":1},`+chain+`}`, &d)
+	s.checked = d.ID
+	s.upload(s.checked)
 	return s
 }
 
 // pages are the addresses of all pages, by name.
 func (s *scene) pages() map[string]string {
-	return map[string]string{
+	all := map[string]string{
 		"overview": "/ui/", "bulk-actions": "/ui/bulk-actions", "bulk-action": "/ui/bulk-actions/" + s.completed,
-		"bulk-action-canary": "/ui/bulk-actions/" + s.awaiting,
-		"bulk-items":         "/ui/bulk-actions/" + s.completed + "/items", "bulk-errors": "/ui/bulk-actions/" + s.completed + "/errors",
-		"bulk-timeline": "/ui/bulk-actions/" + s.completed + "/timeline", "bulk-decisions": "/ui/bulk-actions/" + s.completed + "/decisions",
-		"bulk-rules": "/ui/bulk-actions/" + s.awaiting + "/rules", "report": "/ui/bulk-actions/" + s.completed + "/report",
-		"confirm": "/ui/bulk-actions/" + s.awaiting + "/cancel", "help": "/ui/help", "error": "/ui/bulk-actions/ba_missing",
+		"bulk-action-canary": "/ui/bulk-actions/" + s.awaiting, "confirm": "/ui/bulk-actions/" + s.awaiting + "/cancel",
+		"bulk-rules": "/ui/bulk-actions/" + s.awaiting + "/rules", "help": "/ui/help", "error": "/ui/bulk-actions/ba_missing",
+		"new": "/ui/new", "new-data": "/ui/new/" + s.draft + "/data", "new-mapping": "/ui/new/" + s.checked + "/mapping",
+		"new-rules": "/ui/new/" + s.checked + "/rules", "new-forecast": "/ui/new/" + s.checked + "/forecast",
+		"items": "/ui/items", "item": "/ui/items/itm_" + strings.TrimPrefix(s.completed, "ba_") + "-7", "failed": "/ui/failed",
+		"schedules": "/ui/schedules", "schedule-new": "/ui/schedules/new", "resources": "/ui/resources", "lanes": "/ui/lanes",
+		"simulator": "/ui/simulator", "settings": "/ui/settings",
 	}
+	for _, tab := range []string{"items", "errors", "timeline", "decisions", "report"} {
+		all["bulk-"+tab] = "/ui/bulk-actions/" + s.completed + "/" + tab
+	}
+	for _, tab := range []string{"actions", "connections", "templates", "webhooks", "tenants", "keys", "audit"} {
+		all["settings-"+tab] = "/ui/settings/" + tab
+	}
+	return all
 }
 
 // screens are the ways in which people see pages.
@@ -93,4 +107,14 @@ func TestEveryPageIsAccessible(t *testing.T) {
 			}
 		})
 	}
+}
+
+// upload sends a file through the wizard.
+func (s *scene) upload(draft string) {
+	s.t.Helper()
+	b := open(s.t, s.server)
+	b.visit(s.url("/ui/new/" + draft + "/data"))
+	b.do(chromedp.SetUploadFiles("#"+b.field("File"), []string{campaign(s.t, 500)}, chromedp.ByQuery))
+	b.press("Upload and check")
+	b.see("Match columns")
 }
