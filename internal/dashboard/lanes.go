@@ -52,6 +52,7 @@ type laneRow struct {
 	Now                  string // workers now, and those wanted
 	PerWorker            string
 	NeedText, UsefulText string
+	Most                 string // workers that the limits can use
 	OldestText           string
 	Icon, Class, Says    string // the newest decision
 }
@@ -140,10 +141,12 @@ func enough(s *api.Scale, set *api.ScalingSettings) string {
 func laneOf(v *visit, l *api.Lane) laneRow {
 	r := laneRow{Lane: *l, Now: strconv.Itoa(l.Workers), PerWorker: decimal(l.PWQD), NeedText: decimal(l.Need), UsefulText: "–", OldestText: "–"}
 	if l.Useful > 0 {
-		r.UsefulText = decimal(l.Useful)
+		r.UsefulText, r.Most = decimal(l.Useful), format.Count(int64(math.Ceil(l.Useful)))
 	}
-	if l.Ready > 0 {
-		r.OldestText = format.Duration(time.Duration(l.Oldest).Round(100 * time.Millisecond))
+	if l.Ready > 0 { // in coarse steps, so that the page does not change all the time
+		if r.OldestText = "<\u00a0100\u00a0ms"; time.Duration(l.Oldest) >= 100*time.Millisecond {
+			r.OldestText = format.Duration(time.Duration(l.Oldest).Round(100 * time.Millisecond))
+		}
 	}
 	r.Icon, r.Class, r.Says = "hold", "faint", "No decision yet."
 	if d := l.Decision; d != nil {
