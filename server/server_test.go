@@ -140,7 +140,7 @@ func TestReadOnlyPagesChangeNothing(t *testing.T) {
 		t.Error("the page has buttons")
 	}
 	m.want(403, "POST", "/bulk/ui/bulk-actions/"+id+"/start", "")
-	m.want(409, "GET", "/bulk/ui/bulk-actions/"+id+"/cancel", "")
+	m.want(403, "GET", "/bulk/ui/bulk-actions/"+id+"/cancel", "")
 	m.want(http.StatusSeeOther, "POST", "/bulk/ui/theme", "theme=dark", "Content-Type", "application/x-www-form-urlencoded")
 	m.want(200, "POST", "/bulk/v1/bulk-actions/"+id+"/start", "{}")
 }

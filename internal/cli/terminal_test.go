@@ -36,7 +36,7 @@ func TestKeysPauseGoOnAndStop(t *testing.T) {
 	go func() { code <- Main(t.Context(), env) }()
 	scr.Until(t, "p pause")
 	keys <- 'p'
-	scr.Until(t, "you: paused")
+	scr.Until(t, "you: it is paused")
 	scr.Until(t, "p resume")
 	keys <- 'p'
 	keys <- 'x' // means nothing

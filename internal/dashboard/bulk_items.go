@@ -97,8 +97,10 @@ func (d *Dashboard) bulkErrors(ctx context.Context, v *visit) (content, error) {
 		return c, err
 	}
 	page := bulkErrorsPage{bulkHead: h}
-	if page.Errors, err = v.api.ErrorGroups(ctx, h.Bulk.ID); err != nil {
-		return c, err
+	if h.Progress.Counts.Failed > 0 {
+		if page.Errors, err = v.api.ErrorGroups(ctx, h.Bulk.ID); err != nil {
+			return c, err
+		}
 	}
 	c.Page, c.Weir = page, []string{"weir errors " + h.Bulk.ID, "weir retry " + h.Bulk.ID}
 	return c, nil

@@ -53,6 +53,9 @@ var navigation = []entry{{Name: "Overview", Path: "/"}, {Name: "Bulk actions", P
 
 // Off switches a control off if the person lacks the scope that it needs, and says which one that is.
 func (f *frame) Off(scope string) template.HTMLAttr {
+	if f.ReadOnly {
+		return "hidden disabled"
+	}
 	if f.visit.can(scope) {
 		return ""
 	}
@@ -109,6 +112,8 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 		return
 	case errors.Is(err, errNotNow):
 		status = http.StatusConflict
+	case errors.Is(err, errReadOnly):
+		status = http.StatusForbidden
 	case refused != nil && refused.Status == http.StatusUnauthorized && !d.opts.OwnLogin:
 		d.showSignIn(w, v, http.StatusUnauthorized, "")
 		return

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -46,6 +47,9 @@ func (d *Dashboard) page(path, name string, fill fill) {
 		}
 		v, err := d.visit(r)
 		var c content
+		if err == nil && d.opts.ReadOnly && changes(name) {
+			err = errReadOnly
+		}
 		if err == nil {
 			c, err = fill(r.Context(), v)
 		}
@@ -55,6 +59,11 @@ func (d *Dashboard) page(path, name string, fill fill) {
 		}
 		d.render(w, v, name, http.StatusOK, c)
 	})
+}
+
+// changes reports whether a page is nothing but a form that changes something.
+func changes(name string) bool {
+	return name == "confirm" || name == "sheet" || strings.HasPrefix(name, "new-")
 }
 
 // visit begins to answer a request, with the access of the person who is signed in.

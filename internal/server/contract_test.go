@@ -170,7 +170,7 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	c.call("PATCH", at, "application/json", `{"priority":5,"reason":"urgent"}`, 200, nil)
 	c.post(at+"/start", `{}`, 200, nil)
 	c.Until(b.ID, api.Completed)
-	for _, path := range []string{"", "/progress", "/items?limit=2", "/items?state=failed", "/report", "/error-groups", "/results?state=all", "/results?format=ndjson", "/deliveries", "/decisions", "/series"} {
+	for _, path := range []string{"", "/progress", "/items?limit=2", "/items?state=failed", "/report", "/error-groups", "/results?state=all", "/results?format=ndjson", "/deliveries", "/decisions", "/series", "/timeline"} {
 		c.get(at+path, nil)
 	}
 	c.get("/v1/series", nil)

@@ -30,16 +30,16 @@ func (s *Server) timeline(ctx context.Context, in *timelineInput) (*body[api.Eve
 		return nil, err
 	}
 	list = append(list, lived(&b, list)...)
-	groups, err := s.svc.Bulks.ErrorGroups(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range groups {
-		if !g.First.IsZero() {
-			list = append(list, api.Event{At: g.First, Kind: "failed", Text: fmt.Sprintf("First item failed at step %s with %s: %s", g.Step, g.Code, g.Message)})
+	if open, err := s.svc.Bulks.Bulk(ctx, in.ID); err == nil { // a draft has neither failures nor lanes
+		groups, err := s.svc.Bulks.ErrorGroups(ctx, in.ID)
+		if err != nil {
+			return nil, err
 		}
-	}
-	if open, err := s.svc.Bulks.Bulk(ctx, in.ID); err == nil { // a draft has no lanes
+		for _, g := range groups {
+			if !g.First.IsZero() {
+				list = append(list, api.Event{At: g.First, Kind: "failed", Text: fmt.Sprintf("First item failed at step %s with %s: %s", g.Step, g.Code, g.Message)})
+			}
+		}
 		decisions, err := s.svc.Fleet.BulkDecisions(ctx, open, in.Limit)
 		if err != nil {
 			return nil, err

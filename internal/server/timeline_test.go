@@ -50,3 +50,15 @@ func TestATimelineTellsCommandsFailuresAndTheEnd(t *testing.T) {
 	}
 	n.As([]access.Scope{access.Read}, "crm").Call("GET", "/v1/bulk-actions/"+made.ID+"/timeline", "", 404, nil)
 }
+
+func TestADraftHasATimeline(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "send",
+		Handle: func(context.Context, *weir.Batch[json.RawMessage, json.RawMessage]) error { return nil }})}})
+	var b api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", `{"name":"spring","steps":[{"action":"send"}]}`, 201, &b)
+	var got api.Events
+	n.Call("GET", "/v1/bulk-actions/"+b.ID+"/timeline", "", 200, &got)
+	if len(got.Data) != 1 || got.Data[0].Kind != "create" {
+		t.Errorf("the timeline is %+v", got.Data)
+	}
+}

@@ -46,6 +46,9 @@ func open(t *testing.T, s *server) *tab {
 	}
 	chromedp.ListenTarget(ctx, b.hear)
 	b.do(log.Enable(), network.Enable(), runtime.Enable(), emulation.SetTimezoneOverride("Europe/Berlin"))
+	b.wide(1280, 900)
+	b.visit(s.url("/ui/help")) // the first page learns the time zone of the browser, and is loaded again
+	b.do(chromedp.WaitReady(`html[data-zone="Europe/Berlin"]`, chromedp.ByQuery))
 	t.Cleanup(func() {
 		cancel()
 		for _, trouble := range b.troubles {
@@ -158,7 +161,7 @@ func (b *tab) see(texts ...string) {
 // press clicks the button or link with a text; the page that follows is loaded when it returns.
 func (b *tab) press(text string) {
 	b.t.Helper()
-	path := fmt.Sprintf(`//main//*[self::button or self::a or self::summary][contains(normalize-space(.), %s)]`, xpathText(text))
+	path := fmt.Sprintf("//main//*[self::button or self::a or self::summary][contains(translate(normalize-space(.), '\u00a0', ' '), %s)]", xpathText(text))
 	b.do(chromedp.WaitVisible(path, chromedp.BySearch), chromedp.Click(path, chromedp.BySearch))
 }
 
@@ -166,7 +169,7 @@ func (b *tab) press(text string) {
 func (b *tab) fill(label, value string) {
 	b.t.Helper()
 	id := b.field(label)
-	b.do(chromedp.SetValue("#"+id, "", chromedp.ByQuery), chromedp.SendKeys("#"+id, value, chromedp.ByQuery))
+	b.do(chromedp.Evaluate(`document.getElementById(`+quote(id)+`).value = ''`, nil), chromedp.SendKeys("#"+id, value, chromedp.ByQuery))
 }
 
 // choose selects in the field with a label.

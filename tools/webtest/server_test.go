@@ -131,8 +131,6 @@ type downstream struct {
 	*httptest.Server
 	mu   sync.Mutex
 	done map[string]map[string]int // by path and item: how often it was done
-	down bool
-	slow time.Duration
 	// fails says why an item is refused; empty: it is not.
 	fails func(path, id string) string
 }
@@ -154,14 +152,6 @@ func (d *downstream) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := json.NewDecoder(bufio.NewReader(r.Body)).Decode(&in); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	d.mu.Lock()
-	down, slow := d.down, d.slow
-	d.mu.Unlock()
-	time.Sleep(slow)
-	if down {
-		http.Error(w, "down for a while", http.StatusInternalServerError)
 		return
 	}
 	type result struct {
