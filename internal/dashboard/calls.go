@@ -3,7 +3,6 @@ package dashboard
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -85,23 +84,39 @@ func shown(r *http.Request) []byte {
 	if err != nil {
 		return nil
 	}
-	raw, err := io.ReadAll(body)
-	var members map[string]json.RawMessage
-	if err != nil || json.Unmarshal(raw, &members) != nil {
+	var doc any
+	dec := json.NewDecoder(body)
+	dec.UseNumber()
+	if dec.Decode(&doc) != nil {
 		return nil
 	}
-	hidden := false
-	for _, secret := range []string{"secret", "header", "key"} {
-		if _, has := members[secret]; has {
-			members[secret], hidden = json.RawMessage(`"…"`), true
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(masked(doc)) != nil {
+		return nil
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// masked replaces secrets, at any depth.
+func masked(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = masked(v[i])
+		}
+	case map[string]any:
+		for name, value := range v {
+			if slices.Contains(secretMembers, name) && value != "" {
+				v[name] = "…"
+				continue
+			}
+			v[name] = masked(value)
 		}
 	}
-	if !hidden {
-		return bytes.TrimSpace(raw)
-	}
-	raw, err = json.Marshal(members)
-	if err != nil {
-		return nil
-	}
-	return raw
+	return v
 }
+
+// secretMembers are members of requests that people must not read over a shoulder.
+var secretMembers = []string{"secret", "header", "password"}

@@ -86,7 +86,7 @@ func (c *Catalog) Register(name string, steps []weir.Step) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sealed {
-		return fmt.Errorf("chain %q: the engine has a server or was already started; register before server.New and Run", name)
+		return fmt.Errorf("chain %q: the engine has a server or was already started; register chains before Run, and before server.New", name)
 	}
 	if c.chains[name] != nil {
 		return fmt.Errorf("chain %q: registered before; give it another name with Named", name)
