@@ -36,7 +36,7 @@ type failedFilter struct{ Tenant, Action, Code, BulkAction, Since, Message, Grou
 
 type failedGroup struct {
 	api.DLQGroup
-	Key     string // names the group in an address, which is no place for messages
+	Key     string // names the group in addresses, which must not contain messages
 	Current bool
 	Link    template.URL // the query that selects the group
 	Hidden  []fact

@@ -62,8 +62,8 @@ func (f *frame) Off(scope string) template.HTMLAttr {
 	return template.HTMLAttr(`disabled title="Your key lacks the scope ` + template.HTMLEscapeString(scope) + `"`) //nolint:gosec // escaped
 }
 
-// Can reports whether the person has a scope.
-func (f *frame) Can(scope string) bool { return f.visit.can(scope) }
+// Can reports whether the person may use what needs a scope.
+func (f *frame) Can(scope string) bool { return !f.ReadOnly && f.visit.can(scope) }
 
 // frame puts the content of a page into the frame of all.
 func (d *Dashboard) frame(v *visit, c content) *frame {

@@ -16,7 +16,7 @@ import (
 type forecastPage struct {
 	*wizard
 	Forecast   *api.Forecast
-	NoForecast string // why there is none
+	NoForecast string // why the forecast is missing
 	Ways       []way
 	Lines      []forecastLine
 	Rules      []fact

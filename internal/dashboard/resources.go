@@ -45,7 +45,7 @@ type resourceRow struct {
 	Current        bool
 	RateText       string
 	CallsText      string
-	Share, UseText string // of the rate in use; without a rate there is no share
+	Share, UseText string // of the rate in use; empty without a rate
 	Class          string // of the bar
 	Sign           sign
 	Limited        string

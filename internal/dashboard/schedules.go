@@ -246,7 +246,7 @@ func (v *visit) fire(ctx context.Context, f api.ScheduledFire) (fireView, error)
 	b, err := v.api.Get(ctx, f.BulkAction)
 	switch {
 	case client.IsCode(err, "not_found"):
-		view.Words = strings.TrimPrefix(view.Words+". Its bulk action is no longer kept", ". ")
+		view.Words = strings.TrimPrefix(view.Words+". Its bulk action was removed after its time", ". ")
 		view.BulkAction = ""
 	case err != nil:
 		return view, err

@@ -13,7 +13,7 @@ import (
 type scene struct {
 	*server
 	service                                           *downstream
-	completed, paused, awaiting, draft, checked, late string
+	completed, awaiting, draft, checked string
 }
 
 // rows returns items with ids of a prefix.
@@ -52,11 +52,11 @@ func makeScene(t *testing.T) *scene {
 	s.until(s.completed, "completed")
 	s.awaiting = s.bulk(`{"name":"summer-push","tenant":"crm","start":true,"canary":{"items":20},`+chain+`}`, rows("member", 400))
 	s.until(s.awaiting, "awaiting_approval")
-	s.paused = s.bulk(`{"name":"price-update","tenant":"ops","start":true,"canary":{"items":10},`+chain+`}`, rows("sku", 200))
-	s.until(s.paused, "awaiting_approval")
-	s.call("POST", "/v1/bulk-actions/"+s.paused+"/cancel", `{"reason":"wrong price list"}`, nil)
-	s.until(s.paused, "cancelled")
-	s.late = s.bulk(fmt.Sprintf(`{"name":"new-year","tenant":"growth","start_at":"%d-01-01T00:00:00Z",`, time.Now().Year()+2)+chain+`}`, rows("guest", 50))
+	cancelled := s.bulk(`{"name":"price-update","tenant":"ops","start":true,"canary":{"items":10},`+chain+`}`, rows("sku", 200))
+	s.until(cancelled, "awaiting_approval")
+	s.call("POST", "/v1/bulk-actions/"+cancelled+"/cancel", `{"reason":"wrong price list"}`, nil)
+	s.until(cancelled, "cancelled")
+	s.bulk(fmt.Sprintf(`{"name":"new-year","tenant":"growth","start_at":"%d-01-01T00:00:00Z",`, time.Now().Year()+2)+chain+`}`, rows("guest", 50))
 	var d struct{ ID string }
 	s.call("POST", "/v1/bulk-actions", `{"name":"half-made","tenant":"growth",`+chain+`}`, &d)
 	s.draft = d.ID
