@@ -12,7 +12,7 @@ import (
 // scene fills a server with one of everything, at rest: what pages show does not change by itself.
 type scene struct {
 	*server
-	service                                           *downstream
+	service                             *downstream
 	completed, awaiting, draft, checked string
 }
 
