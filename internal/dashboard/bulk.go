@@ -192,8 +192,13 @@ func stack(class string, c api.Counts) template.HTML {
 		chart.Part{Class: "f-ready", Count: c.Ready}, chart.Part{Class: "f-cancelled", Count: c.Cancelled})
 }
 
+// cameIn counts the items that reached a step.
+func cameIn(s *api.StepProgress) int64 {
+	return s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending
+}
+
 func lineOf(i int, s api.StepProgress) stepLine {
-	l := stepLine{StepProgress: s, Number: i + 1, CameIn: s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending, Attempts: "–"}
+	l := stepLine{StepProgress: s, Number: i + 1, CameIn: cameIn(&s), Attempts: "–"}
 	if ended := s.Done - s.Skipped + s.Failed; ended > 0 {
 		l.Attempts = fmt.Sprintf("%.3f", float64(s.Attempts)/float64(ended))
 	}

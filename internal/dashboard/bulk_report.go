@@ -65,7 +65,7 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 		page.Forecast = fmt.Sprintf("forecast %s, %+.1f\u00a0%%", format.Duration(time.Duration(f.P50)), f.Error*100)
 	}
 	for i, s := range r.Steps {
-		page.Steps = append(page.Steps, reportStep{s, i + 1, s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending})
+		page.Steps = append(page.Steps, reportStep{s, i + 1, cameIn(&s.StepProgress)})
 	}
 	for _, w := range r.Waited {
 		page.Waited = append(page.Waited, waited{cmp.Or(w.Text, w.Reason), w.Share * 100, format.Duration(time.Duration(w.Duration))})

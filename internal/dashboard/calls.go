@@ -20,9 +20,6 @@ const mostCalls = 6
 
 func (c *calls) forget() { c.list = nil }
 
-// changes returns those requests that changed something.
-func (c *calls) changes() []string { return c.did }
-
 // add notes a request as a command of curl, once.
 func (c *calls) add(method, target string, body []byte) {
 	b := strings.Builder{}

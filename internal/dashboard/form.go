@@ -83,7 +83,7 @@ var errReadOnly = errors.New("the pages of this server only show: its operator h
 func (d *Dashboard) follow(w http.ResponseWriter, v *visit, did done) {
 	if did.Note.Text != "" {
 		if did.Note.Curl == nil {
-			did.Note.Curl = v.calls.changes()
+			did.Note.Curl = v.calls.did
 		}
 		d.keepNote(w, v.Request, did.Note)
 	}

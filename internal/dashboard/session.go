@@ -2,14 +2,11 @@ package dashboard
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
 	"time"
-
-	"github.com/weirhq/weir/client"
 )
 
 // sessionFor is how long a person stays signed in.
@@ -86,8 +83,8 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	if _, err := v.api.WhoAmI(r.Context()); err != nil {
 		fault := "The key could not be checked: " + err.Error()
-		if refused := (*client.RefusedError)(nil); errors.As(err, &refused) {
-			fault = refused.Problem.Title + ". " + refused.Problem.Fix
+		if refused := refusal(err); refused != nil {
+			fault = refused.Title + ". " + refused.Fix
 		}
 		d.showSignIn(w, v, http.StatusUnauthorized, fault)
 		return
