@@ -112,9 +112,11 @@ type DLQGroup struct {
 	Tenant      string `json:"tenant,omitempty"`
 }
 
-// DLQGroups holds all failed items that were not retried or discarded, by group.
+// DLQGroups holds failed items that were not retried or discarded, by group.
 type DLQGroups struct {
-	Data []DLQGroup `json:"data" nullable:"false"`
+	Data   []DLQGroup `json:"data" nullable:"false"`
+	Groups int        `json:"groups" doc:"Matching groups, also those beyond the limit"`
+	Items  int64      `json:"items" doc:"Failed items in all matching groups"`
 }
 
 // DLQFilter selects failed items.

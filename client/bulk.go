@@ -20,6 +20,8 @@ type Filter struct {
 	Label  string // as in key=value
 	// Template is the name of the one that they were made from.
 	Template string
+	// Progress asks for the progress of those that have not ended.
+	Progress bool
 }
 
 // Create makes a bulk action: a draft, unless the request holds items or a source.
@@ -34,8 +36,12 @@ func (c *Client) Get(ctx context.Context, id string) (api.BulkAction, error) {
 
 // List yields bulk actions, the newest first. The error is the last it yields.
 func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[api.BulkAction, error] {
+	progress := ""
+	if f.Progress {
+		progress = "true"
+	}
 	return list[api.BulkAction](ctx, c, with(route(bulkActions), "state", string(f.State), "tenant", f.Tenant, "name",
-		f.Name, "label", f.Label, "template", f.Template))
+		f.Name, "label", f.Label, "template", f.Template, "progress", progress))
 }
 
 // Append adds the items of a body to a draft, all of them or none: NDJSON

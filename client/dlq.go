@@ -4,15 +4,17 @@ import (
 	"context"
 	"io"
 	"iter"
+	"strconv"
 	"time"
 
 	"github.com/weirhq/weir/api"
 )
 
-// DLQGroups returns groups of failed items that were not retried or discarded.
-func (c *Client) DLQGroups(ctx context.Context, f api.DLQFilter) ([]api.DLQGroup, error) {
-	out, err := get[api.DLQGroups](ctx, c, "GET", filtered(route("dlq", "groups"), f), nil)
-	return out.Data, err
+// DLQGroups returns the largest groups of failed items that were not retried or discarded: at most
+// limit. The response also counts all groups and their items, which is all that a limit of 0 asks for.
+func (c *Client) DLQGroups(ctx context.Context, f api.DLQFilter, limit int) (api.DLQGroups, error) {
+	path := onwards(filtered(route("dlq", "groups"), f), "limit", strconv.Itoa(limit))
+	return get[api.DLQGroups](ctx, c, "GET", path, nil)
 }
 
 // DLQ yields failed items that were not retried or discarded. The server refuses expressions here: they are for retry and discard.

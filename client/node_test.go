@@ -247,7 +247,7 @@ func TestOperatorsAndAccess(t *testing.T) {
 		"whoami":     func() error { _, err := c.WhoAmI(ctx); return err },
 		"health":     func() error { _, err := c.Health(ctx); return err },
 		"fairness":   func() error { _, err := c.Fairness(ctx, ""); return err },
-		"dlq":        func() error { _, err := c.DLQGroups(ctx, api.DLQFilter{Code: "x"}); return err },
+		"dlq":        func() error { _, err := c.DLQGroups(ctx, api.DLQFilter{Code: "x"}, 10); return err },
 		"lanes":      func() error { return drain(c.Lanes(ctx)) },
 		"series":     func() error { _, err := c.Series(ctx, "day", "picky"); return err },
 		"nodes":      func() error { return drain(c.Nodes(ctx)) },

@@ -76,7 +76,7 @@ func (d *Dashboard) bulkItems(ctx context.Context, v *visit) (content, error) {
 func older(filter url.Values) string {
 	q := url.Values{}
 	for name, values := range filter {
-		if name != "limit" && len(values) > 0 && values[0] != "" {
+		if name != "limit" && name != "progress" && len(values) > 0 && values[0] != "" {
 			q.Set(name, values[0])
 		}
 	}

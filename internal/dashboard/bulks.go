@@ -47,17 +47,13 @@ func (d *Dashboard) bulkActions(ctx context.Context, v *visit) (content, error) 
 	page.States = choices(string(f.State), "All", "", "Running", "running", "Awaiting approval", "awaiting_approval", "Paused", "paused",
 		"Stopped by a rule", "stopped", "Scheduled", "scheduled", "Draft", "draft", "Not started", "sealed", "Completed", "completed", "Cancelled", "cancelled")
 	filter := url.Values{"state": {string(f.State)}, "tenant": {f.Tenant}, "name": {f.Name}, "label": {f.Label}, "template": {f.Template},
-		"cursor": {q.Get("cursor")}, "limit": {strconv.Itoa(onPage)}}
+		"cursor": {q.Get("cursor")}, "limit": {strconv.Itoa(onPage)}, "progress": {"true"}}
 	list, err := pageOf[api.BulkAction](ctx, v, "/v1/bulk-actions", filter)
 	if err != nil {
 		return content{}, err
 	}
-	for _, b := range list.Data {
-		l, err := v.line(ctx, b)
-		if err != nil {
-			return content{}, err
-		}
-		page.Lines = append(page.Lines, l)
+	for i := range list.Data {
+		page.Lines = append(page.Lines, v.line(&list.Data[i]))
 	}
 	if page.Note = list.Note; list.HasMore {
 		filter.Set("cursor", list.NextCursor)
@@ -81,45 +77,34 @@ func (d *Dashboard) bulkActions(ctx context.Context, v *visit) (content, error) 
 	return content{Title: "Bulk actions", Nav: "Bulk actions", Page: page, Weir: []string{command}}, nil
 }
 
-// lines returns the newest bulk actions that a filter lets through.
-func (v *visit) lines(ctx context.Context, f client.Filter, most int) (lines []line, err error) {
-	for b, err := range v.api.List(ctx, f) {
-		if err != nil {
-			return nil, err
-		}
-		l, err := v.line(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		if lines = append(lines, l); len(lines) == most {
-			break
-		}
+// lines returns the newest bulk actions, of a state if that is not empty.
+func (v *visit) lines(ctx context.Context, state api.State, most int) (lines []line, err error) {
+	list, err := pageOf[api.BulkAction](ctx, v, "/v1/bulk-actions",
+		url.Values{"state": {string(state)}, "limit": {strconv.Itoa(most)}, "progress": {"true"}})
+	for i := range list.Data {
+		lines = append(lines, v.line(&list.Data[i]))
 	}
-	return lines, nil
+	return lines, err
 }
 
-func (v *visit) line(ctx context.Context, b api.BulkAction) (line, error) {
-	l := line{BulkAction: b, Finished: finished(b.Counts), Bar: signOf(b.State).Class, Speed: "–", Ends: "–",
+func (v *visit) line(b *api.BulkAction) line {
+	l := line{BulkAction: *b, Finished: finished(b.Counts), Bar: signOf(b.State).Class, Speed: "–", Ends: "–",
 		Share: format.Share(finished(b.Counts), b.Counts.Total)}
+	p := b.Progress
 	switch {
 	case !b.FinishedAt.IsZero():
 		l.Ends = v.clock.Time(b.FinishedAt)
-		return l, nil
+		return l
 	case b.State == api.Scheduled:
 		l.Waiting = "Starts " + v.clock.Time(b.StartAt)
-		return l, nil
-	case b.State == api.Draft:
-		return l, nil
-	}
-	p, err := v.api.Progress(ctx, b.ID)
-	if err != nil {
-		return l, err
-	}
-	if len(p.WaitingOn) > 0 {
+		return l
+	case p == nil || b.State == api.Draft:
+		return l
+	case len(p.WaitingOn) > 0:
 		l.Waiting = p.WaitingOn[0].Text
 	}
 	if b.State != api.Running {
-		return l, nil
+		return l
 	}
 	l.Speed, l.Ends = format.Rate(p.Rate), "Unknown"
 	if p.ETA > 0 {
@@ -128,5 +113,5 @@ func (v *visit) line(ctx context.Context, b api.BulkAction) (line, error) {
 	if p.Rate == 0 {
 		l.Bar = "waiting"
 	}
-	return l, nil
+	return l
 }

@@ -18,7 +18,8 @@ import (
 // failedPage answers: what kinds of failures are there, and can I try again, or give up, safely?
 type failedPage struct {
 	Sum       string
-	Total     int64 // of all groups
+	Total     int64  // of all groups
+	Cut       string // says that not all groups are shown
 	Filter    failedFilter
 	Groups    []failedGroup
 	Selected  *failedGroup
@@ -130,13 +131,16 @@ func (g *failedGroup) filter(f api.DLQFilter) api.DLQFilter {
 	return f
 }
 
-// failedGroups lists the groups that a filter lets through, the largest first.
-func (v *visit) failedGroups(ctx context.Context, f failedFilter) (list []failedGroup, err error) {
-	groups, err := v.api.DLQGroups(ctx, f.api(v.clock.Now))
+// mostGroups is how many groups a page lists: the largest.
+const mostGroups = 200
+
+// failedGroups lists the groups that a filter lets through, the largest first, and returns how many groups there are.
+func (v *visit) failedGroups(ctx context.Context, f failedFilter) (list []failedGroup, all int, err error) {
+	groups, err := v.api.DLQGroups(ctx, f.api(v.clock.Now), mostGroups)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	for _, g := range groups {
+	for _, g := range groups.Data {
 		if !strings.Contains(strings.ToLower(g.Message), strings.ToLower(f.Message)) {
 			continue
 		}
@@ -145,12 +149,12 @@ func (v *visit) failedGroups(ctx context.Context, f failedFilter) (list []failed
 		key := strconv.FormatUint(h.Sum64(), 36)
 		list = append(list, failedGroup{DLQGroup: g, Key: key, Link: query(f.fields(key)), Hidden: f.fields(key)})
 	}
-	return list, nil
+	return list, groups.Groups, nil
 }
 
 // failedGroup returns the group that is selected.
 func (v *visit) failedGroup(ctx context.Context, f failedFilter) (*failedGroup, error) {
-	list, err := v.failedGroups(ctx, f)
+	list, _, err := v.failedGroups(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +175,7 @@ func (d *Dashboard) failed(ctx context.Context, v *visit, form retryForm) (conte
 	for i := range page.Periods {
 		page.Periods[i].Current = page.Periods[i].Value == f.Since
 	}
-	all, err := v.failedGroups(ctx, failedFilter{})
+	all, n, err := v.failedGroups(ctx, failedFilter{})
 	if err != nil {
 		return content{}, err
 	}
@@ -180,7 +184,10 @@ func (d *Dashboard) failed(ctx context.Context, v *visit, form retryForm) (conte
 	}
 	page.Actions, page.Codes = sorted(append(page.Actions, f.Action)), sorted(append(page.Codes, f.Code))
 	if page.Groups = all; page.Filtering {
-		page.Groups, err = v.failedGroups(ctx, f)
+		page.Groups, n, err = v.failedGroups(ctx, f)
+	}
+	if n > mostGroups {
+		page.Cut = fmt.Sprintf("These are the %d largest of %s groups.", mostGroups, format.Count(int64(n)))
 	}
 	if err == nil {
 		err = page.choose(ctx, v, f)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
@@ -39,14 +38,14 @@ type todo struct {
 const mostTodo = 5
 
 func (d *Dashboard) overview(ctx context.Context, v *visit) (content, error) {
-	lines, err := v.lines(ctx, client.Filter{}, 20)
+	lines, err := v.lines(ctx, "", 20)
 	if err != nil {
 		return content{}, err
 	}
 	var active []line
 	running := 0
 	for _, state := range []api.State{api.Running, api.Stopped, api.Awaiting} {
-		some, err := v.lines(ctx, client.Filter{State: state}, onPage)
+		some, err := v.lines(ctx, state, onPage)
 		if err != nil {
 			return content{}, err
 		}
@@ -101,15 +100,11 @@ func (p *overviewPage) measure(ctx context.Context, v *visit, running int) error
 		}
 		p.draw(v, &series)
 	}
-	groups, err := v.api.DLQGroups(ctx, api.DLQFilter{})
+	failed, err := v.api.DLQGroups(ctx, api.DLQFilter{}, 0)
 	if err != nil {
 		return err
 	}
-	var failed int64
-	for i := range groups {
-		failed += groups[i].Count
-	}
-	add("Failed, not dealt with", format.Count(failed), "", fmt.Sprintf("in %s", format.Plural(int64(len(groups)), "group", "groups")))
+	add("Failed, not dealt with", format.Count(failed.Items), "", fmt.Sprintf("in %s", format.Plural(int64(failed.Groups), "group", "groups")))
 	if !v.operates() {
 		return nil
 	}

@@ -45,8 +45,13 @@ func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
 	return &BulkAction{Bulk: b, engine: e}, nil
 }
 
-// IDs lists all bulk actions, the newest first.
+// IDs lists all bulk actions, the newest first; see [readback.Reader.IDs].
 func (e *Engine) IDs(ctx context.Context) ([]weir.BulkID, error) { return e.reader.IDs(ctx) }
+
+// Unfinished lists the bulk actions that have not ended, the newest first.
+func (e *Engine) Unfinished(ctx context.Context) ([]weir.BulkID, error) {
+	return e.reader.Unfinished(ctx)
+}
 
 // Lookup yields the items with that id in all bulk actions, newest first.
 func (e *Engine) Lookup(ctx context.Context, id string, o LookupOptions) iter.Seq2[Found, error] {
@@ -57,7 +62,7 @@ func (e *Engine) Lookup(ctx context.Context, id string, o LookupOptions) iter.Se
 func (e *Engine) List(ctx context.Context) iter.Seq2[*BulkAction, error] {
 	return func(yield func(*BulkAction, error) bool) {
 		for p := range e.layout.Now().Most {
-			ids, err := stored.IDs(ctx, e.store, p, e.layout.Now().Most)
+			ids, err := stored.IDs(ctx, e.store, p, e.layout.Now().Most, stored.All)
 			if err != nil {
 				yield(nil, err)
 				return

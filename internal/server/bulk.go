@@ -162,6 +162,7 @@ type listInput struct {
 	Label  string `query:"label" maxLength:"256" doc:"key=value, or key for any value"`
 	// Template is one that there need not be any more.
 	Template string `query:"template" maxLength:"128" doc:"Name of the template"`
+	Progress bool   `query:"progress" doc:"Adds the progress of each bulk action that has not ended"`
 }
 
 // filters holds the filters that a cursor belongs to.
@@ -179,6 +180,11 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 	list, more, err := s.svc.Bulks.List(ctx, f, before, in.Limit)
 	if err != nil {
 		return nil, err
+	}
+	if in.Progress {
+		if err := s.svc.Watch.AddProgress(ctx, list); err != nil {
+			return nil, err
+		}
 	}
 	page := api.Page[api.BulkAction]{Data: orEmpty(s.linkAll(list)), HasMore: more, Note: s.svc.Bulks.ListNote()}
 	if more {

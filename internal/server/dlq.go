@@ -15,7 +15,7 @@ func (s *Server) dlqRoutes() {
 	tag := "failed items"
 	add(s, get(access.Read, "dlq.groups", "/v1/dlq/groups", tag,
 		"Group failed items that were not retried or discarded").
-		about("Covers all bulk actions, the largest group first."), s.dlqGroups)
+		about("Covers all bulk actions, the largest group first. items and groups count all of them."), s.dlqGroups)
 	add(s, get(access.Read, "dlq.list", "/v1/dlq", tag, "List failed items that were not retried or discarded").
 		about("The newest bulk action comes first. A page may have fewer entries than limit, or none, even if has_more is "+
 			"true."), s.dlqList)
@@ -55,11 +55,13 @@ func dlqOf(ctx context.Context, f api.DLQFilter) result.DLQ {
 
 type dlqGroupsInput struct {
 	Failures
+	Limit int `query:"limit" minimum:"0" maximum:"10000" default:"100" doc:"Maximum groups; 0 only counts them"`
 }
 
 func (s *Server) dlqGroups(ctx context.Context, in *dlqGroupsInput) (*body[api.DLQGroups], error) {
-	list, err := s.svc.Results.DLQGroups(ctx, dlqOf(ctx, in.filter()))
-	return answer(api.DLQGroups{Data: orEmpty(list)}, err)
+	out, err := s.svc.Results.DLQGroups(ctx, dlqOf(ctx, in.filter()), in.Limit)
+	out.Data = orEmpty(out.Data)
+	return answer(out, err)
 }
 
 type dlqListInput struct {

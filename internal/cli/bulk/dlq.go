@@ -64,20 +64,28 @@ func dlqCommand() command.Command {
 		}}
 }
 
+// mostGroups is the most that a server lists.
+const mostGroups = 10_000
+
 func bindDLQGroups(fs *pflag.FlagSet) command.Runner {
 	f := &dlqFilter{}
 	f.bind(fs, false)
+	limit := command.LimitFlag(fs, 100)
 	v := command.NewView[api.DLQGroup]("error groups", "code", "count, action, step, code, message, bulk actions, tenant", "", nil)
 	return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
 		want, err := f.filter()
 		if err != nil {
 			return err
 		}
-		all, err := l.DLQGroups(ctx, want)
+		ask := *limit + 1 // one more shows that there are more
+		if *limit == 0 || ask > mostGroups {
+			ask = mostGroups
+		}
+		all, err := l.DLQGroups(ctx, want, ask)
 		if err != nil {
 			return err
 		}
-		return command.List(l.Printer, v, command.Seq(all), 0)
+		return command.List(l.Printer, v, command.Seq(all.Data), *limit)
 	})
 }
 

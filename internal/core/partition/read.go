@@ -63,9 +63,18 @@ func LastStart(rows Rows, now int64) (int64, error) {
 	return min(now, int64(binary.BigEndian.Uint64(raw))), nil
 }
 
-// EachBulk calls yield with the id of every bulk action of the partition, ended or not.
-func EachBulk(rows Rows, yield func(weir.BulkID) error) error {
-	return rows.Scan([]byte{kindSpec}, func(key, _ []byte) error { return yield(weir.BulkID(key[1:])) })
+// EachBulk calls yield with the id of every bulk action and shard whose id begins with prefix, in order.
+func EachBulk(rows Rows, prefix string, yield func(weir.BulkID) error) error {
+	return eachID(rows, kindSpec, prefix, yield)
+}
+
+// EachUnfinished calls yield with the id of every bulk action and shard that has not ended, in order.
+func EachUnfinished(rows Rows, yield func(weir.BulkID) error) error {
+	return eachID(rows, kindActive, "", yield)
+}
+
+func eachID(rows Rows, kind byte, prefix string, yield func(weir.BulkID) error) error {
+	return rows.Scan(rowKey(kind, weir.BulkID(prefix)), func(key, _ []byte) error { return yield(weir.BulkID(key[1:])) })
 }
 
 // ReadBlocks calls yield with the state of every touched block of a bulk action, in order.

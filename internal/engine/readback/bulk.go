@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
@@ -27,6 +27,7 @@ type Reader struct {
 	store  Source
 	codec  *block.Codec
 	losses *loss.Book
+	index  index
 	// Partitions returns how many partitions there are.
 	Partitions func() int
 	// Steps returns the steps of a bulk action, nil if this engine does not know them.
@@ -80,16 +81,22 @@ func (r *Reader) Get(ctx context.Context, id weir.BulkID) (*Bulk, error) {
 	return &Bulk{from: r, id: id, Home: p, Spec: spec, Status: status}, nil
 }
 
-// IDs lists all bulk actions, the newest first: ids are in the order of time.
-func (r *Reader) IDs(ctx context.Context) (ids []weir.BulkID, err error) {
+// IDs lists all bulk actions, the newest first: ids are in the order of time. The caller must not change the list.
+// One that was removed a moment ago may be in it.
+func (r *Reader) IDs(ctx context.Context) ([]weir.BulkID, error) {
+	return r.index.look(ctx, r, time.Now())
+}
+
+// Unfinished lists the bulk actions that have not ended, the newest first.
+func (r *Reader) Unfinished(ctx context.Context) (ids []weir.BulkID, err error) {
 	for p := range r.Partitions() {
-		of, err := stored.IDs(ctx, r.store, p, r.Partitions())
+		of, err := stored.IDs(ctx, r.store, p, r.Partitions(), stored.Unfinished)
 		if err != nil {
 			return nil, err
 		}
 		ids = append(ids, of...)
 	}
-	slices.SortFunc(ids, func(a, b weir.BulkID) int { return strings.Compare(string(b), string(a)) })
+	slices.SortFunc(ids, newestFirst)
 	return ids, nil
 }
 

@@ -37,7 +37,11 @@ func (r *Reader) Lookup(ctx context.Context, id string, o LookupOptions) iter.Se
 	return func(yield func(Found, error) bool) {
 		ids, err := r.IDs(ctx)
 		if o.Before != "" {
-			ids = slices.DeleteFunc(ids, func(id weir.BulkID) bool { return id >= o.Before })
+			n, _ := slices.BinarySearchFunc(ids, o.Before, newestFirst)
+			ids = ids[n:]
+			if len(ids) > 0 && ids[0] == o.Before {
+				ids = ids[1:]
+			}
 		}
 		left := o.Most
 		for batch := range slices.Chunk(ids, lookupAhead) {

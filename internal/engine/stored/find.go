@@ -57,32 +57,33 @@ func Gone(ctx context.Context, s store.State, p int, id weir.BulkID) error {
 	return &weir.ExpiredError{ID: id, Ended: Moment(t.Ended), Removed: Moment(t.Removed)}
 }
 
-// IDs lists the bulk actions of a partition, also those that its owner has not
-// read: that may take as long as a lease if the owner died. The inbox is looked at
-// first, since what is read meanwhile is found in the rows. most is the number of partitions.
-func IDs(ctx context.Context, s Source, p, most int) (ids []weir.BulkID, err error) {
-	add := func(id weir.BulkID) {
+// IDs lists the bulk actions of a partition, also those that its owner has not read: that may take as long as a lease if
+// the owner died. each lists those in the rows; most is the number of partitions.
+func IDs(ctx context.Context, s Source, p, most int, each func(Rows, func(weir.BulkID) error) error) (ids []weir.BulkID, err error) {
+	add := func(id weir.BulkID) error {
 		if home, err := Home(id, most); err == nil && home == p { // else it is a shard of one that is listed with its home
 			ids = append(ids, id)
 		}
+		return nil
 	}
-	err = EachMessage(ctx, p, s.Peek, func(c *partition.Created, _ string) bool {
-		if c != nil {
-			add(c.ID)
-		}
-		return true
-	})
+	// The inbox is looked at first, since what is read meanwhile is found in the rows.
+	err = EachMessage(ctx, p, s.Peek, func(c *partition.Created, _ string) bool { return c == nil || add(c.ID) == nil })
 	if err == nil {
-		err = partition.EachBulk(At(ctx, s, p), func(id weir.BulkID) error {
-			add(id)
-			return nil
-		})
+		err = each(At(ctx, s, p), add)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list partition %d: %w", p, err)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
+}
+
+// All and Unfinished are lists of [IDs]: all bulk actions, and those that have not ended.
+func All(rows Rows, yield func(weir.BulkID) error) error { return partition.EachBulk(rows, "", yield) }
+
+// Unfinished is described with [All].
+func Unfinished(rows Rows, yield func(weir.BulkID) error) error {
+	return partition.EachUnfinished(rows, yield)
 }
 
 // InboxRead is the most messages that are read at once.

@@ -32,6 +32,19 @@ func Began(id weir.BulkID) time.Time {
 	return u.Timestamp()
 }
 
+// window is how many milliseconds the ids span that share the first seven of the ten characters of their time.
+const window = 1 << 15
+
+// Prefixes returns what the ids begin with that were made between two times, by the clocks that made them.
+func Prefixes(from, to time.Time) (all []string) {
+	for at := ulid.Timestamp(from) / window; at <= ulid.Timestamp(to)/window; at++ {
+		var id ulid.ULID
+		_ = id.SetTime(at * window) // fails in the year 10889
+		all = append(all, idPrefix+strings.ToLower(id.String()[:7]))
+	}
+	return all
+}
+
 // Home returns the partition that an id carries. Ids of partitions from most on are not found.
 func Home(id weir.BulkID, most int) (int, error) {
 	raw, ok := strings.CutPrefix(string(id), idPrefix)

@@ -50,6 +50,10 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) fi
 	"endpoint":   measureEndpoint,
 	"segment":    measureSegment,
 	"far":        measureFar,
+	"past":       measurePast,
+	"pages":      measurePages,
+	"browse":     measureBrowse,
+	"viewers":    measureViewers,
 }
 
 // broken is the error for which a measurement ends.

@@ -39,6 +39,7 @@ var experiments = []experiment{
 	{"body", body},
 	{"endpoint", endpoint},
 	{"segment", segment},
+	{"pages", pages},
 }
 
 // claim is one published figure. One of atLeast, atMost and none is set, or

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/edge/egress"
@@ -20,15 +21,16 @@ import (
 // serverRig is a whole server on a store on disk, behind a socket on loopback.
 type serverRig struct {
 	*assembly.Node
-	url  string
-	stop func() error
+	engine *engine.Engine
+	url    string
+	stop   func() error
 }
 
-// openServer starts a server whose steps first and second call an endpoint.
-func openServer(ctx context.Context, dir, endpoint string) *serverRig {
+// openServer starts a server whose steps first and second call an endpoint; others are its own.
+func openServer(ctx context.Context, dir, endpoint string, steps ...weir.Step) *serverRig {
 	st, log := openStore(dir)
 	o := assembly.Options{Store: st, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}),
-		Vault: sure(vault.New(vault.NewKey())), Open: true, Alone: true, Logger: log}
+		Vault: sure(vault.New(vault.NewKey())), Open: true, Alone: true, Steps: steps, Logger: log}
 	for _, name := range []string{"first", "second"} {
 		o.Actions = append(o.Actions, api.Action{Name: name, URL: endpoint + "/" + name, Batch: 100})
 	}
@@ -46,7 +48,7 @@ func openServer(ctx context.Context, dir, endpoint string) *serverRig {
 		}
 		return nil
 	})
-	return &serverRig{n, "http://" + l.Addr().String(), func() error {
+	return &serverRig{n, e, "http://" + l.Addr().String(), func() error {
 		err := web.Close()
 		cancel()
 		return errors.Join(err, g.Wait(), st.Close())

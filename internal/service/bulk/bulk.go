@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,11 +29,12 @@ type Bulks struct {
 	chains  *chain.Chains
 	store   store.Store
 	vault   *vault.Vault
+	ended   ended
 }
 
 // New returns the bulk actions of an engine and of the drafts for it.
 func New(e *engine.Engine, d *draft.Drafts, a *registry.Actions, c *chain.Chains, s store.Store, v *vault.Vault) *Bulks {
-	return &Bulks{e, d, a, c, s, v}
+	return &Bulks{engine: e, drafts: d, actions: a, chains: c, store: s, vault: v}
 }
 
 // Get returns a bulk action, draft or submitted.
@@ -214,79 +214,6 @@ func (s *Bulks) ViewDraft(ctx context.Context, id string, d *draft.Draft) (api.B
 		out.Counts.Ready, out.Counts.Cancelled = 0, sum.Items
 	}
 	return out, nil
-}
-
-// Filter selects the bulk actions to list.
-type Filter struct {
-	Sees   func(tenant string) bool // nil: all
-	State  api.State
-	Name   string
-	Label  string // "key=value", or "key" for any value
-	Tenant string
-	// Template is the name of the template they were created from.
-	Template string
-}
-
-// ListNote says why lists may be incomplete; empty: they are complete.
-func (s *Bulks) ListNote() string {
-	l, ok := errors.AsType[*weir.LossError](s.engine.Lost("a bulk action"))
-	if !ok {
-		return ""
-	}
-	return fmt.Sprintf("the store lost accepted work and partition %d is stopped: this list may be incomplete", l.Partition)
-}
-
-// List returns bulk actions older than before, the newest first.
-func (s *Bulks) List(ctx context.Context, f Filter, before string, limit int) (list []api.BulkAction, more bool, err error) {
-	ids, err := s.ids(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, id := range ids {
-		if before != "" && id >= before {
-			continue
-		}
-		b, err := s.Get(ctx, id)
-		switch {
-		case errors.Is(err, weir.ErrNotFound):
-			continue // removed in the meantime
-		case err != nil:
-			return nil, false, err
-		case !f.match(&b):
-			continue
-		case len(list) == limit:
-			return list, true, nil
-		}
-		list = append(list, b)
-	}
-	return list, false, nil
-}
-
-func (f *Filter) match(b *api.BulkAction) bool {
-	key, want, exact := strings.Cut(f.Label, "=")
-	value, has := b.Labels[key]
-	return (f.Sees == nil || f.Sees(b.Tenant)) && (f.State == "" || b.State == f.State) && (f.Tenant == "" || b.Tenant == f.Tenant) &&
-		(f.Name == "" || strings.Contains(b.Name, f.Name)) && (f.Label == "" || has && (!exact || value == want)) &&
-		(f.Template == "" || b.Template != nil && b.Template.Name == f.Template)
-}
-
-// ids returns the ids of all bulk actions and drafts, the newest first.
-func (s *Bulks) ids(ctx context.Context) ([]string, error) {
-	all, err := s.engine.IDs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, 0, len(all))
-	for _, id := range all {
-		ids = append(ids, string(id))
-	}
-	drafts, err := s.drafts.IDs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ids = append(ids, drafts...)
-	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
-	return slices.Compact(ids), nil
 }
 
 // LastError returns why calls failed last, as the API shows it.

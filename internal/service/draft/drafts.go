@@ -90,7 +90,7 @@ func Has(s records.Keeper) func(context.Context, weir.BulkID) (bool, error) {
 
 // IDs returns the ids of all drafts.
 func (s *kept) IDs(ctx context.Context) (ids []string, err error) {
-	for e, err := range s.drafts.All(ctx, "") {
+	for e, err := range s.drafts.Versions(ctx, "") {
 		if err != nil {
 			return nil, err
 		}

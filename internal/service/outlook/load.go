@@ -73,7 +73,7 @@ func (s *Outlook) lookedAtNodes(nodes []weir.Node) []forecast.Resource {
 
 // others adds the running and the scheduled bulk actions.
 func (s *Outlook) others(ctx context.Context, to *loaded) error {
-	ids, err := s.engine.IDs(ctx)
+	ids, err := s.engine.Unfinished(ctx)
 	if err != nil {
 		return err
 	}

@@ -3,15 +3,17 @@ package result
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
@@ -61,22 +63,26 @@ func (s *Results) lots(ctx context.Context, d *DLQ, from string) iter.Seq2[*lot,
 	}
 }
 
+// means reports whether the filter may match items of a bulk action.
+func (d *DLQ) means(f *failures) bool {
+	want := &d.Filter
+	return len(f.groups) > 0 && d.Sees(f.tenant) && (want.Tenant == "" || want.Tenant == f.tenant) &&
+		(want.Since.IsZero() || f.submitted.After(want.Since))
+}
+
 // lot reads one bulk action; nil: no item matches.
 func (s *Results) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error) {
-	b, err := s.engine.Get(ctx, id)
-	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
-		return nil, nil // removed in the meantime
-	}
-	if err != nil {
+	f, err := s.failures(ctx, id)
+	if err != nil || f == nil || !d.means(f) {
 		return nil, err
 	}
-	l := &lot{id: string(id), bulk: b, info: b.Info()}
-	f := &d.Filter
-	if !d.Sees(l.info.Tenant) || f.Tenant != "" && f.Tenant != l.info.Tenant || !f.Since.IsZero() && !l.info.Submitted.After(f.Since) {
-		return nil, nil
+	b, err := s.engine.Get(ctx, id)
+	if err != nil {
+		return nil, check.IgnoreRemoved(err)
 	}
+	l := &lot{id: string(id), bulk: b, info: b.Info()}
 	p, err := b.Found(ctx)
-	if err != nil || p.Counts.Failed == 0 {
+	if err != nil {
 		return nil, err
 	}
 	l.state = p.State
@@ -88,20 +94,6 @@ func (s *Results) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error)
 		return nil, nil // its failed items were undone
 	}
 	return l, err
-}
-
-// left returns the error groups of a lot, less the items that were taken.
-func (l *lot) left(ctx context.Context) ([]api.ErrorGroup, error) {
-	groups, err := l.bulk.FoundGroups(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]api.ErrorGroup, 0, len(groups))
-	for i := range groups {
-		list = append(list, bulk.ErrorGroup(l.id, &l.extra, &groups[i]))
-	}
-	less(list, l.noted)
-	return slices.DeleteFunc(list, func(g api.ErrorGroup) bool { return g.Count <= 0 }), nil
 }
 
 // less subtracts retried or discarded items from their own error groups, and the remainder from
@@ -140,27 +132,40 @@ func less(list []api.ErrorGroup, noted handled) {
 	}
 }
 
-// DLQGroups returns the failed items that are left, by group, the largest first. It does not
-// evaluate expressions.
-func (s *Results) DLQGroups(ctx context.Context, d DLQ) ([]api.DLQGroup, error) {
-	type kind struct{ tenant, step, action, code, message string }
-	sum := map[kind]*api.DLQGroup{}
-	for l, err := range s.lots(ctx, &d, "") {
-		if err != nil {
-			return nil, err
+// DLQGroups returns the failed items that are left, by group, the largest first: at most limit groups, and what
+// all of them count. It does not evaluate expressions.
+func (s *Results) DLQGroups(ctx context.Context, d DLQ, limit int) (all api.DLQGroups, err error) {
+	sum := map[unique.Handle[kind]]*api.DLQGroup{}
+	ids, err := s.engine.IDs(ctx)
+	if err != nil {
+		return all, err
+	}
+	noted, err := s.noted(ctx)
+	if err != nil {
+		return all, err
+	}
+	for _, id := range ids {
+		if d.Filter.BulkAction != "" && d.Filter.BulkAction != string(id) {
+			continue
 		}
-		groups, err := l.left(ctx)
+		f, err := s.failures(ctx, id)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
-		for _, g := range groups {
-			if !d.has(&g) {
+		if f == nil || !d.means(f) {
+			continue
+		}
+		for g := range f.left(noted[id]) {
+			if !d.has(g.ErrorGroup) {
 				continue
 			}
-			k := kind{l.info.Tenant, g.Step, g.Action, g.Code, g.Message}
-			have := sum[k]
+			all.Items += g.Count
+			have := sum[g.kind]
 			if have == nil {
-				sum[k] = &api.DLQGroup{ErrorGroup: g, BulkActions: 1, Tenant: l.info.Tenant}
+				if limit > 0 {
+					have = &api.DLQGroup{ErrorGroup: *g.ErrorGroup, BulkActions: 1, Tenant: f.tenant}
+				}
+				sum[g.kind] = have
 				continue
 			}
 			have.BulkActions++
@@ -174,15 +179,17 @@ func (s *Results) DLQGroups(ctx context.Context, d DLQ) ([]api.DLQGroup, error) 
 			}
 		}
 	}
-	out := make([]api.DLQGroup, 0, len(sum))
-	for _, g := range sum {
-		out = append(out, *g)
+	if all.Groups = len(sum); limit == 0 {
+		return all, nil
 	}
-	slices.SortFunc(out, func(a, b api.DLQGroup) int {
+	largest := slices.SortedFunc(maps.Values(sum), func(a, b *api.DLQGroup) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Step, b.Step),
 			strings.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
 	})
-	return out, nil
+	for _, g := range largest[:min(limit, len(largest))] {
+		all.Data = append(all.Data, *g)
+	}
+	return all, nil
 }
 
 // has reports whether a group matches the filter.

@@ -23,6 +23,7 @@ type Results struct {
 	links   *records.Table[linked]
 	handled *records.Table[handled]
 	undos   *records.Table[undoing]
+	known   known
 }
 
 // New returns the results of the bulk actions of an engine. The registry keeps which items were

@@ -33,6 +33,35 @@ func New(e *engine.Engine, b *bulk.Bulks, a *registry.Actions, o *outlook.Outloo
 
 // Progress returns the progress of a bulk action, draft or submitted.
 func (s *Watch) Progress(ctx context.Context, id string) (api.Progress, error) {
+	l, err := s.lanes(ctx)
+	if err != nil {
+		return api.Progress{}, err
+	}
+	return s.progressOf(ctx, id, l)
+}
+
+// AddProgress adds the progress of those bulk actions that have not ended.
+func (s *Watch) AddProgress(ctx context.Context, list []api.BulkAction) error {
+	l, err := s.lanes(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if list[i].State.Final() {
+			continue
+		}
+		p, err := s.progressOf(ctx, list[i].ID, l)
+		if check.IgnoreRemoved(err) != nil {
+			return err
+		}
+		if err == nil {
+			list[i].Progress = &p
+		}
+	}
+	return nil
+}
+
+func (s *Watch) progressOf(ctx context.Context, id string, l lanes) (api.Progress, error) {
 	b, draft, err := s.bulks.Find(ctx, id)
 	switch {
 	case err != nil:
@@ -41,10 +70,6 @@ func (s *Watch) Progress(ctx context.Context, id string) (api.Progress, error) {
 		return s.draftProgress(ctx, id, draft)
 	}
 	p, err := b.Now(ctx)
-	if err != nil {
-		return api.Progress{}, err
-	}
-	l, err := s.lanes(ctx)
 	if err != nil {
 		return api.Progress{}, err
 	}

@@ -1,0 +1,147 @@
+package result
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+	"unique"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/records"
+	"github.com/weirhq/weir/internal/service/stored"
+)
+
+// mostKnown bounds how many bulk actions that have ended are remembered.
+const mostKnown = 200_000
+
+// known remembers what does not change: the failures of bulk actions that have ended, and each version of what was
+// retried or discarded.
+type known struct {
+	mu      sync.Mutex
+	ended   map[weir.BulkID]*failures
+	handled map[string]records.Entry[handled]
+}
+
+// failures are the failed items of a bulk action by group, also those that were retried or discarded. Readers share them.
+type failures struct {
+	tenant    string
+	submitted time.Time
+	ended     bool
+	groups    []api.ErrorGroup
+	kinds     []unique.Handle[kind] // of groups
+}
+
+// kind is what failed items have in common that are in one group of the DLQ.
+type kind struct{ tenant, step, action, code, message string }
+
+// group is a group of the failures of one bulk action. Readers share it.
+type group struct {
+	*api.ErrorGroup
+	kind unique.Handle[kind]
+}
+
+// failures returns the failures of a bulk action, nil if it was removed.
+func (s *Results) failures(ctx context.Context, id weir.BulkID) (*failures, error) {
+	s.known.mu.Lock()
+	f := s.known.ended[id]
+	s.known.mu.Unlock()
+	if f != nil {
+		return f, nil
+	}
+	b, err := s.engine.Get(ctx, id)
+	if err == nil {
+		f, err = failuresOf(ctx, b)
+	}
+	if err != nil {
+		return nil, check.IgnoreRemoved(err)
+	}
+	if f.ended {
+		s.known.mu.Lock()
+		defer s.known.mu.Unlock()
+		if s.known.ended == nil || len(s.known.ended) >= mostKnown {
+			s.known.ended = map[weir.BulkID]*failures{}
+		}
+		s.known.ended[id] = f
+	}
+	return f, nil
+}
+
+func failuresOf(ctx context.Context, b *engine.BulkAction) (*failures, error) {
+	p, err := b.Found(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info := b.Info()
+	f := &failures{tenant: info.Tenant, submitted: info.Submitted, ended: p.State.Final()}
+	if p.Counts.Failed == 0 {
+		return f, nil
+	}
+	x, err := stored.ParseExtra(info.Extra)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := b.FoundGroups(ctx)
+	for i := range groups {
+		g := bulk.ErrorGroup(string(b.ID()), &x, &groups[i])
+		f.groups = append(f.groups, g)
+		f.kinds = append(f.kinds, unique.Make(kind{f.tenant, g.Step, g.Action, g.Code, g.Message}))
+	}
+	return f, err
+}
+
+// left yields the groups less the items that were retried or discarded, those of which some are left.
+func (f *failures) left(noted *handled) iter.Seq[group] {
+	return func(yield func(group) bool) {
+		groups := f.groups
+		if noted != nil {
+			if noted.UndoneBy != "" {
+				return
+			}
+			groups = slices.Clone(f.groups)
+			less(groups, *noted)
+		}
+		for i := range groups {
+			if groups[i].Count > 0 && !yield(group{&groups[i], f.kinds[i]}) {
+				return
+			}
+		}
+	}
+}
+
+// noted returns what was retried or discarded, by bulk action. It decodes what has changed since the last call.
+func (s *Results) noted(ctx context.Context) (map[weir.BulkID]*handled, error) {
+	s.known.mu.Lock()
+	before := s.known.handled
+	s.known.mu.Unlock()
+	now, out := map[string]records.Entry[handled]{}, map[weir.BulkID]*handled{}
+	for e, err := range s.handled.Versions(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		if was, ok := before[e.Name]; ok && was.Version == e.Version && !was.Value.pending() {
+			now[e.Name] = was
+			out[weir.BulkID(e.Name)] = &was.Value
+			continue
+		}
+		if e.Value, err = s.finishBegun(ctx, e.Name); err != nil {
+			return nil, err
+		}
+		now[e.Name] = e // if it changed since it was listed, the next call finds another version
+		out[weir.BulkID(e.Name)] = &e.Value
+	}
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	s.known.handled = now
+	return out, nil
+}
+
+// pending reports whether a retry has not been carried out.
+func (h *handled) pending() bool {
+	return slices.ContainsFunc(h.Entries, func(h handling) bool { return h.Pending })
+}
