@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,7 +126,7 @@ func (v *visit) line(ctx context.Context, b api.BulkAction) (line, error) {
 	if p.ETA > 0 {
 		l.Ends = v.clock.Time(v.clock.Now.Add(time.Duration(p.ETA)))
 	}
-	if p.Rate == 0 {
+	if p.Rate == 0 || slices.ContainsFunc(p.WaitingOn, func(c api.Cause) bool { return c.Reason == "circuit_open" }) {
 		l.Bar = "waiting"
 	}
 	return l, nil

@@ -46,7 +46,7 @@ var tips = map[string]tip{
 			"speed and its shares.", "", ""},
 	"resources.shares": {"Shares",
 		"Who has less to do gets all of it at once; the others share the rest by weight. Watch this table when “Order updates” " +
-			"or “Trial reminders” begins: once a minute.",
+			"or “Trial reminders” runs, twice a minute.",
 		"/settings/tenants", "Give a tenant more weight"},
 
 	"lanes.lanes": {"Workers follow the load",
