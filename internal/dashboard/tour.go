@@ -17,13 +17,14 @@ type tip struct {
 // that demo; its tests hold them together.
 var tips = map[string]tip{
 	"overview.stats": {"Three tenants share one server",
-		"They are called flood, acme and beta. Everything here is made up and in memory: press what you like.",
-		"/new", "Make a bulk action: choose Price change, and paste user-1 and user-42"},
+		"They are called flood, acme and beta. Everything here is made up and in memory: press what you like. Press New bulk " +
+			"action, choose the template Price change, and paste two ids: user-1 and user-42.",
+		"/new", "Make a bulk action"},
 	"overview.todo": {"This is where you are needed",
 		"“New price list” of beta has sent a hundred e-mails, and asks. Press Approve the rest. “Delivery texts” of acme is here " +
 			"whenever its SMS service does not answer: weir stops calling, loses nothing, and goes on by itself.",
 		"/resources?of=demo.sms", "See the service"},
-	"overview.list": {"Nobody has to wait for the flood",
+	"overview.list": {"Small ones pass the flood",
 		"“Winter sale” of flood has 60,000 items and takes minutes. “Order updates” of acme came later and is done: each tenant " +
 			"gets its share.",
 		"/resources?of=demo.push", "See who gets how much"},

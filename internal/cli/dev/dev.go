@@ -1,4 +1,5 @@
-// Package dev runs the demo: a server in memory, and three tenants that compete for two simulated services.
+// Package dev runs the demo: a server in memory, and three tenants that compete for two simulated services. Beside them
+// a story keeps the pages of the server moving.
 package dev
 
 import (
@@ -40,7 +41,9 @@ func Command() command.Command {
 		Long: `Starts a server in memory and runs demo.award and then demo.message over 100,000 generated items of three tenants.
 Both are simulated services with latency, rate limits, 429 responses, and transient and permanent failures. One tenant
 submits 97,000 items. Two others submit 1,500 items each a little later, and finish long before the first. The server
-prints its addresses and runs until Ctrl-C, so that you can try the API. Nothing is stored on disk.`,
+prints its addresses and runs until Ctrl-C, so that you can try the pages and the API: other bulk actions of the same
+tenants keep the pages moving, and notes on them explain what is seen. With --once nothing of that runs. Nothing is stored
+on disk.`,
 		Args: command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			part := fs.Int("part", 1, "run only one item in `N`")

@@ -72,12 +72,12 @@ func (s *story) prepare(ctx context.Context) error {
 // priceChange is a template for a campaign manager, who has nothing but a list.
 var priceChange = api.Template{
 	Title:       "Price change",
-	Description: "Tells customers by e-mail about a new price. Paste a list with a column user_id, such as user-1 and user-42 in two lines.",
+	Description: "Tells customers by e-mail about a new price. Paste their ids, such as user-1 and user-42 in two lines.",
 	Params: []api.TemplateParam{{Name: "price", Type: "number", Title: "New price per month",
 		Default: json.RawMessage("12"), Min: json.RawMessage("1"), Max: json.RawMessage("99")}},
 	BulkAction: api.NewBulkAction{
-		Steps:  []api.Step{{Action: demo.Email, Input: map[string]string{"user_id": "item.user_id", "price": "params.price"}}},
-		ItemID: "user_id", Duplicates: "keep_first", OnBadLine: "record", Rules: api.Rules{Canary: &api.Canary{Percent: 10}},
+		Steps:      []api.Step{{Action: demo.Email, Input: map[string]string{"price": "params.price"}}},
+		Duplicates: "keep_first", OnBadLine: "record", Rules: api.Rules{Canary: &api.Canary{Percent: 10}},
 	},
 }
 

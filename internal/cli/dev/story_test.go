@@ -1,7 +1,10 @@
 package dev
 
 import (
+	"bytes"
+	"errors"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -18,7 +21,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// lingering is a goroutine of tusd that waits a little longer than its request.
+const lingering = "github.com/tus/tusd/v2/pkg/handler.newDelayedContext.func1"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(lingering)) }
 
 // stage is a demo in a bubble, where nothing listens and an hour takes seconds.
 type stage struct {
@@ -220,6 +226,9 @@ func TestACampaignManagerHasATemplateAndASchedule(t *testing.T) {
 	if m, err := d.client.Templates().Get(t.Context(), "price-change"); err != nil || m.Title != "Price change" {
 		t.Errorf("template %+v, %v", m, err)
 	}
+	if items := paste(t, d, "user-1\nuser-42\n"); items != 2 {
+		t.Errorf("%d of two pasted ids can be used", items)
+	}
 	for s, err := range d.client.Schedules().List(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
@@ -238,4 +247,37 @@ func TestACampaignManagerHasATemplateAndASchedule(t *testing.T) {
 		return
 	}
 	t.Error("no schedule")
+}
+
+// paste makes a draft from the template in the wizard, and returns how many of some pasted rows can be used.
+func paste(t *testing.T, d *dev, rows string) int64 {
+	t.Helper()
+	send := func(path, kind string, body io.Reader) string {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.url+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", kind)
+		resp, err := (direct.Transport{Handler: d.node.Handler()}).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusSeeOther {
+			t.Fatalf("POST %s = %d", path, resp.StatusCode)
+		}
+		return resp.Header.Get("Location")
+	}
+	to := send("/ui/new", "application/x-www-form-urlencoded", strings.NewReader("template=price-change&tenant=beta"))
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	if err := errors.Join(form.WriteField("rows", rows), form.Close()); err != nil {
+		t.Fatal(err)
+	}
+	send(to, form.FormDataContentType(), &body)
+	check, err := d.client.Check(t.Context(), strings.Split(to, "/")[3], 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check.Items
 }
