@@ -46,7 +46,7 @@ var scenes = []scene{
 }
 
 // smsOutage is the incident of the story: soon after the start, and then every few minutes.
-var smsOutage = demo.Outage{After: 3 * time.Second, For: 40 * time.Second, Every: 4 * time.Minute}
+var smsOutage = demo.Outage{After: time.Second, For: 40 * time.Second, Every: 4 * time.Minute}
 
 const (
 	lookEvery  = 2 * time.Second  // at whether a bulk action has ended

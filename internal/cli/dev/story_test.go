@@ -192,6 +192,7 @@ func TestTheStoryNeitherEndsNorGrows(t *testing.T) {
 		floods := map[string]bool{}
 		for range 20 {
 			time.Sleep(time.Minute)
+			s.page("GET", "/ui/", nil) // while what is over is removed
 			list := s.all()
 			if len(list) > 17 { // with those of the panel, twenty: what the overview shows
 				t.Errorf("%d bulk actions are kept", len(list))
@@ -247,6 +248,16 @@ func TestACampaignManagerHasATemplateAndASchedule(t *testing.T) {
 		return
 	}
 	t.Error("no schedule")
+}
+
+func TestTheLinkToThePagesComesFirst(t *testing.T) {
+	lines := addresses(false, "http://127.0.0.1:8080", false)
+	if got := lines[0]; !strings.Contains(got, " http://127.0.0.1:8080/ui/ ") {
+		t.Errorf("the first line is %q, want the link to the pages", got)
+	}
+	if all := strings.Join(lines, "\n"); strings.Count(all, "/ui/") != 1 || !strings.Contains(all, "API at /v1") {
+		t.Errorf("want one link, and the address of the API:\n%s", all)
+	}
 }
 
 // paste makes a draft from the template in the wizard, and returns how many of some pasted rows can be used.

@@ -248,7 +248,7 @@ func (s *Bulks) List(ctx context.Context, f Filter, before string, limit int) (l
 		}
 		b, err := s.Get(ctx, id)
 		switch {
-		case errors.Is(err, weir.ErrNotFound):
+		case errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired):
 			continue // removed in the meantime
 		case err != nil:
 			return nil, false, err
