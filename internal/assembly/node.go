@@ -57,6 +57,8 @@ type Options struct {
 	Open bool
 	// ReadOnlyPages has the pages show everything and change nothing.
 	ReadOnlyPages bool
+	// Tour has the pages explain what weir dev shows on them.
+	Tour bool
 	// Version is the version of the program.
 	Version string
 	// Server holds the limits of requests; fields that this package fills in are ignored.

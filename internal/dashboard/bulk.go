@@ -139,12 +139,16 @@ func (page *bulkPage) draw(ctx context.Context, v *visit) error {
 		return nil
 	}
 	s, err := v.api.BulkSeries(ctx, page.Bulk.ID)
+	ended := plus(s.Done, s.Failed, s.Cancelled)
+	if !page.Bulk.State.Final() && s.Points > 0 {
+		// The last step has only begun, and holds everything since the last measurement: as a speed that is too much.
+		s.Points--
+		s.End, ended, s.AllowedRate = s.At(s.Points), ended[:s.Points], s.AllowedRate[:s.Points]
+	}
 	if err != nil || s.Points < 2 {
 		return err
 	}
-	ended := plus(s.Done, s.Failed, s.Cancelled)
-	now, _ := last(s.PerSecond(ended))
-	page.Finding = format.Rate(now) + " now"
+	page.Finding = format.Rate(page.Progress.Rate) + " now"
 	if page.Bulk.State.Final() {
 		page.Finding = "It has ended"
 	}

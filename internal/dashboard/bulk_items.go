@@ -182,6 +182,7 @@ var signsOfEvents = map[string]sign{
 func (v *visit) events(ctx context.Context, id string, most int) (list []happening, err error) {
 	events, err := v.api.Timeline(ctx, id, most)
 	for _, e := range events {
+		e.Text = strings.TrimSuffix(e.Text, ".") // the page ends the sentence, after the name of the actor
 		h := happening{e, "info", "faint"}
 		if s, ok := signsOfEvents[e.Kind]; ok {
 			h.Icon, h.Class = s.Icon, s.Class

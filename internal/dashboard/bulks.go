@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,7 +111,7 @@ func (v *visit) line(b *api.BulkAction) line {
 	if p.ETA > 0 {
 		l.Ends = v.clock.Time(v.clock.Now.Add(time.Duration(p.ETA)))
 	}
-	if p.Rate == 0 {
+	if p.Rate == 0 || slices.ContainsFunc(p.WaitingOn, func(c api.Cause) bool { return c.Reason == "circuit_open" }) {
 		l.Bar = "waiting"
 	}
 	return l

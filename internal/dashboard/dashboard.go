@@ -25,6 +25,8 @@ type Options struct {
 	OwnLogin bool
 	// ReadOnly shows no verbs, and refuses forms.
 	ReadOnly bool
+	// Tour shows notes that explain the demo of weir dev. People can close them.
+	Tour bool
 	// Logger takes the log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -76,6 +78,9 @@ func New(o Options) *Dashboard {
 		d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)
 	}
 	d.mux.HandleFunc("POST "+Root+"/theme", d.setTheme)
+	if o.Tour {
+		d.mux.HandleFunc("POST "+Root+"/tour", d.setTour)
+	}
 	d.page("/{$}", "overview", d.overview)
 	d.bulkPages()
 	d.newPages()

@@ -36,6 +36,8 @@ type frame struct {
 	Method        string
 	ReadOnly      bool
 	Live          bool // it has parts that change
+	Tour          bool // it has notes of the tour
+	TourClosed    bool // the tour can be opened again
 	visit         *visit
 }
 
@@ -85,6 +87,8 @@ func (d *Dashboard) frame(v *visit, c content) *frame {
 
 func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status int, c content) {
 	f := d.frame(v, c)
+	f.TourClosed = d.opts.Tour && tourClosed(v.Request)
+	f.Tour = d.opts.Tour && !f.TourClosed && toured(name)
 	f.Note, f.Live = d.takeNote(w, v.Request), d.hasLive[name] && v.Method == http.MethodGet
 	var out bytes.Buffer
 	if err := d.pages[name].ExecuteTemplate(&out, "frame", f); err != nil {

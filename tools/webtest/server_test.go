@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// server is a process of weir serve.
+// server is a process of weir serve, or of weir dev.
 type server struct {
 	t       *testing.T
 	dir     string
@@ -29,11 +29,18 @@ type server struct {
 // serve starts a server on a free port of this machine, with a directory of its own.
 func serve(t *testing.T, args ...string) *server {
 	t.Helper()
+	dir := t.TempDir()
+	return begin(t, dir, append([]string{"serve", "--data", dir, "--egress-allow", "loopback"}, args...)...)
+}
+
+// begin starts a server by its command.
+func begin(t *testing.T, dir string, args ...string) *server {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, dir: t.TempDir(), address: l.Addr().String(), args: args}
+	s := &server{t: t, dir: dir, address: l.Addr().String(), args: args}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +52,7 @@ func serve(t *testing.T, args ...string) *server {
 // start starts the process, and waits until it answers.
 func (s *server) start() {
 	s.t.Helper()
-	s.process = exec.Command(weir, append([]string{"serve", "--data", s.dir, "--listen", s.address, "--egress-allow", "loopback"}, s.args...)...)
+	s.process = exec.Command(weir, append(s.args, "--listen", s.address)...)
 	var log bytes.Buffer
 	s.process.Stderr, s.process.Stdout = &log, &log
 	if err := s.process.Start(); err != nil {

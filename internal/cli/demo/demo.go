@@ -1,4 +1,4 @@
-// Package demo is a simulated downstream: two actions that behave as real
+// Package demo is a simulated downstream: actions that behave as real
 // services do, so that weir can be tried, shown and tested with nothing set up.
 //
 // demo.award gives a reward to an item, demo.message tells about it. Both take
@@ -9,6 +9,9 @@
 //
 // [Actions] has them as Go handlers, [Server] as HTTP batch endpoints, [Items]
 // makes users to run them over, and [WriteUsers] writes the CSV of the examples.
+//
+// [Channels] are three slower services for the story of weir dev, [People] are
+// those who get the messages, and [Carts] is a segment of them.
 package demo
 
 import (
@@ -48,14 +51,15 @@ func Actions(o Options) []weir.Step {
 // service is one downstream. Its counter is its only state: a service that
 // refused by the items in a call would refuse them for ever.
 type service struct {
-	name  string
-	o     Options
-	salt  uint64
-	calls atomic.Int64
+	name   string
+	o      Options
+	salt   uint64
+	slower float64 // how much longer its calls take than those of the fastest
+	calls  atomic.Int64
 }
 
 func newService(name string, o Options) *service {
-	return &service{name: name, o: o, salt: mix(hash(o.Seed, name))}
+	return &service{name: name, o: o, salt: mix(hash(o.Seed, name)), slower: 1}
 }
 
 func (s *service) step(rate weir.Rate) weir.Step {

@@ -23,11 +23,11 @@ const refusedFor = 150 * time.Millisecond
 
 var errBusy = errors.New("too many requests")
 
-// latency is 2 ms at least and 20 ms at most; a fifth of the calls take more
+// latency is 2 ms at least and 20 ms at most, or so many times slower; a fifth of the calls take more
 // than twice as long as the middle one.
 func (s *service) latency(id string) time.Duration {
 	u := float64(s.draw(id, "latency")>>11) / (1 << 53)
-	return time.Duration(2e6 * math.Pow(10, u*u))
+	return time.Duration(2e6 * s.slower * math.Pow(10, u*u))
 }
 
 // refuse is an error for every refuseOneIn-th call.

@@ -1,4 +1,5 @@
-// Package dev runs the demo: a server in memory, and three tenants that compete for two simulated services.
+// Package dev runs the demo: a server in memory, and three tenants that compete for two simulated services. Beside them
+// a story keeps the pages of the server moving.
 package dev
 
 import (
@@ -6,31 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
-	"net"
-	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/cli/command"
-	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/demo"
 	"github.com/weirhq/weir/internal/cli/link"
-	"github.com/weirhq/weir/internal/cli/local"
 	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/cli/watch"
-	"github.com/weirhq/weir/internal/edge/direct"
-	"github.com/weirhq/weir/internal/edge/egress"
-	"github.com/weirhq/weir/internal/engine"
-	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/draft"
-	"github.com/weirhq/weir/internal/service/vault"
-	"github.com/weirhq/weir/store/memstore"
 )
 
 // devTenant is one of the tenants of the demo.
@@ -54,7 +41,9 @@ func Command() command.Command {
 		Long: `Starts a server in memory and runs demo.award and then demo.message over 100,000 generated items of three tenants.
 Both are simulated services with latency, rate limits, 429 responses, and transient and permanent failures. One tenant
 submits 97,000 items. Two others submit 1,500 items each a little later, and finish long before the first. The server
-prints its addresses and runs until Ctrl-C, so that you can try the API. Nothing is stored on disk.`,
+prints its addresses and runs until Ctrl-C, so that you can try the pages and the API: other bulk actions of the same
+tenants keep the pages moving, and notes on them explain what is seen. With --once nothing of that runs. Nothing is stored
+on disk.`,
 		Args: command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			part := fs.Int("part", 1, "run only one item in `N`")
@@ -72,7 +61,7 @@ prints its addresses and runs until Ctrl-C, so that you can try the API. Nothing
 
 func runDev(ctx context.Context, env *command.Env, part int, listen string, once bool) error {
 	scr := env.Screen()
-	d, err := openDev(ctx, listen)
+	d, err := openDev(ctx, listen, options{story: !once, outage: smsOutage})
 	if err != nil {
 		return err
 	}
@@ -89,10 +78,9 @@ func runDev(ctx context.Context, env *command.Env, part int, listen string, once
 			&watch.Track{Label: t.name, Steps: steps, Open: t.submit(d.node.Service()),
 				Now: api.Progress{Counts: api.Counts{Total: int64(t.items)}}})
 	}
-	scr.Print(fmt.Sprintf("  %s    %s   %s", scr.Paint.Dim("server"), d.url, scr.Paint.Dim("API at /v1, described at /docs")),
-		fmt.Sprintf("  %s     %s", scr.Paint.Dim("pages"), d.url+"/ui/"),
-		fmt.Sprintf("  %s     generated · %s items of three tenants: flood now, acme and beta a moment later",
-			scr.Paint.Dim("input"), term.Number(all)),
+	scr.Print(addresses(scr.Paint, d.url, once)...)
+	scr.Print(fmt.Sprintf("  %s     generated · %s items of three tenants: flood now, acme and beta a moment later",
+		scr.Paint.Dim("input"), term.Number(all)),
 		watch.ChainLine(scr.Paint, steps))
 	why, err := w.Run(ctx)
 	if err != nil || why == watch.Aborted {
@@ -105,8 +93,9 @@ func runDev(ctx context.Context, env *command.Env, part int, listen string, once
 	if once {
 		return d.end()
 	}
-	scr.Print("", fmt.Sprintf("    %s  %s runs until Ctrl-C; try %s list --server %s", scr.Paint.Dim("server"), d.url,
-		env.Program, d.url))
+	scr.Print("", fmt.Sprintf("    %s    %s", scr.Paint.Dim("open"), scr.Paint.Bold(d.url+pages)),
+		fmt.Sprintf("    %s  %s runs until Ctrl-C; try %s list --server %s", scr.Paint.Dim("server"), d.url,
+			env.Program, d.url))
 	select {
 	case <-env.Signals:
 	case <-ctx.Done():
@@ -114,94 +103,16 @@ func runDev(ctx context.Context, env *command.Env, part int, listen string, once
 	return d.end()
 }
 
-// dev is the server of the demo.
-type dev struct {
-	local.Worker
-	node *assembly.Node
-	web  *http.Server
-	url  string
-	// client speaks to the server without a connection.
-	client *client.Client
-	rest   context.CancelFunc
-	kept   chan error
-}
+// pages is the path of the pages.
+const pages = "/ui/"
 
-// openDev starts a server in memory, on this machine alone.
-func openDev(ctx context.Context, listen string) (*dev, error) {
-	door, err := listenDev(ctx, listen)
-	if err != nil {
-		return nil, err
+// addresses shows where the server is. What a newcomer wants is its pages.
+func addresses(p term.Paint, url string, once bool) []string {
+	api := fmt.Sprintf("  %s    %s   %s", p.Dim("server"), url, p.Dim("API at /v1, described at /docs"))
+	if once {
+		return []string{api, fmt.Sprintf("  %s     %s", p.Dim("pages"), url+pages)}
 	}
-	log, s := slog.New(slog.DiscardHandler), memstore.New(memstore.Options{})
-	v, err := vault.New(vault.NewKey())
-	if err != nil {
-		return nil, err
-	}
-	reg := prometheus.NewRegistry()
-	n, e, err := assembly.Open(context.WithoutCancel(ctx), assembly.Options{
-		Store: s, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Steps: demo.Actions(demo.Options{}), Open: true,
-		Version: command.Version(), Metrics: reg, Logger: log,
-	}, engine.Options{Logger: log})
-	if err != nil {
-		return nil, err
-	}
-	d := &dev{
-		Worker: local.Worker{Engine: e}, node: n, url: "http://" + door.Addr().String(), kept: make(chan error, 1),
-		web: server.HTTP(context.WithoutCancel(ctx), n.Handler(), log),
-	}
-	if d.client, err = client.New(client.Options{Server: d.url,
-		HTTP: &http.Client{Transport: direct.Transport{Handler: n.Handler()}}}); err != nil {
-		return nil, err
-	}
-	d.Start(ctx)
-	beside, rest := context.WithCancel(context.WithoutCancel(ctx))
-	d.rest = rest
-	go func() { d.kept <- n.Run(beside) }()
-	go func() { _ = d.web.Serve(door) }() // it says nothing new when it is closed
-	return d, nil
-}
-
-// listenDev listens at an address, or at the usual one if that is free.
-func listenDev(ctx context.Context, address string) (net.Listener, error) {
-	var conf net.ListenConfig
-	if address != "" {
-		at := config.Address("")
-		if err := at.Set(address); err != nil {
-			return nil, command.BadUsage("", "--listen: %v", err)
-		}
-		if !at.Local() {
-			return nil, command.BadUsage("listen on 127.0.0.1, or use weir serve, which supports API keys",
-				"--listen: other machines can reach %s, and the demo requires no key", address)
-		}
-		l, err := conf.Listen(ctx, "tcp", address)
-		if err != nil {
-			return nil, command.BadUsage("choose another address with --listen", "%s: cannot listen there: %v", address, err)
-		}
-		return l, nil
-	}
-	l, err := conf.Listen(ctx, "tcp", "127.0.0.1:8080")
-	if err != nil {
-		l, err = conf.Listen(ctx, "tcp", "127.0.0.1:0")
-	}
-	return l, err
-}
-
-// end stops the server, and lets running tasks finish.
-func (d *dev) end() error {
-	d.node.Drain()
-	err := d.Worker.End()
-	d.close()
-	return err
-}
-
-// close ends what listens and what runs beside requests.
-func (d *dev) close() {
-	d.rest()
-	_ = d.web.Close() // no client waits for a response any more
-	if d.kept != nil {
-		<-d.kept
-		d.kept = nil
-	}
+	return []string{fmt.Sprintf("  %s      %s   %s", p.Dim("open"), p.Bold(url+pages), p.Dim("everything live, with a short tour")), api}
 }
 
 // submit waits for the tenant's turn and brings its items.

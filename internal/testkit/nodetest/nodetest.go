@@ -47,6 +47,8 @@ type Options struct {
 	Vault *vault.Vault
 	// Closed refuses requests without a key.
 	Closed bool
+	// Tour has the pages explain the demo.
+	Tour bool
 	// SeriesEvery is how often the node measures for time series. Default 10s.
 	SeriesEvery time.Duration
 	// Logger receives the log. Default: discarded.
@@ -87,7 +89,7 @@ func Start(t testing.TB, o Options) *Node {
 	guard := egress.New(egress.Policy{Allow: egress.Loopback()})
 	n, e, err := assembly.Open(context.WithoutCancel(t.Context()),
 		assembly.Options{Store: s, Guard: guard, Vault: v, Open: !o.Closed, Steps: o.Steps, Actions: o.Actions,
-			Connections: o.Connections, File: o.File, SeriesEvery: o.SeriesEvery, Server: o.Server, Metrics: o.Metrics, Logger: log},
+			Connections: o.Connections, File: o.File, SeriesEvery: o.SeriesEvery, Tour: o.Tour, Server: o.Server, Metrics: o.Metrics, Logger: log},
 		engine.Options{Logger: log, Partitions: o.Partitions})
 	must(t, err)
 	must(t, n.Configure(t.Context()))
