@@ -211,6 +211,8 @@ type Progress struct {
 	Steps     []StepProgress `json:"steps" nullable:"false"`
 	Rate      float64        `json:"rate" doc:"Items ended per second, recently"`
 	ETA       Duration       `json:"eta,omitempty" doc:"Estimated time until the end, from the forecast model with the current load and limits. Not set while it or its tenant is paused, or all calls fail" example:"35m19s"`
+	LikelyEnd time.Time      `json:"likely_end,omitzero" doc:"Now and eta"`
+	NoEnd     string         `json:"no_end,omitempty" doc:"Why the end is not known, until it has ended" example:"It waits for approval."`
 	WaitingOn []Cause        `json:"waiting_on" nullable:"false" doc:"Why it does not run faster, the worst cause first"`
 	LastError *LastError     `json:"last_error,omitempty"`
 	At        time.Time      `json:"at" doc:"When the numbers were taken: now, or when the node that runs it wrote them"`

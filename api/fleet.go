@@ -14,6 +14,8 @@ type Lane struct {
 	Ready     int64     `json:"ready" doc:"Items"`
 	Waiting   int64     `json:"waiting" doc:"Items"`
 	InFlight  int       `json:"in_flight" doc:"Tasks"`
+	TasksIn   float64   `json:"tasks_in" doc:"Tasks that became ready per second, lately; 0 until they were counted twice"`
+	TasksOut  float64   `json:"tasks_out" doc:"Tasks that ended per second, lately"`
 	Oldest    Duration  `json:"oldest_ready"`
 	Cause     string    `json:"cause,omitempty" doc:"What it waits for now: rate, concurrency, slots, fair_share, paused, closed, …"`
 	Decision  *Decision `json:"decision,omitempty" doc:"The newest decision"`
@@ -98,6 +100,7 @@ type TenantShare struct {
 	InFlight int     `json:"in_flight" doc:"The tenant's tasks in partitions that have its work for the resource"`
 	Ready    int64   `json:"ready" doc:"Items ready to run"`
 	Rate     float64 `json:"rate" doc:"Items started per second, recently"`
+	Text     string  `json:"text" doc:"Why the actual share is not the fair one, or that it is" example:"Borrows 20 points from growth."`
 }
 
 // Fairness shows how the tenants with the most work share resources.

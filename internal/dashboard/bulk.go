@@ -168,8 +168,8 @@ func (page *bulkPage) end(v *visit, b *api.BulkAction, p *api.Progress) {
 	switch {
 	case !b.FinishedAt.IsZero():
 		page.Ends, page.Left = v.clock.Time(b.FinishedAt), "took "+format.Duration(b.FinishedAt.Sub(b.StartedAt))
-	case p.ETA > 0:
-		page.Ends = v.clock.Time(v.clock.Now.Add(time.Duration(p.ETA)))
+	case !p.LikelyEnd.IsZero():
+		page.Ends = v.clock.Time(p.LikelyEnd)
 		page.Left = "in " + format.Duration(time.Duration(p.ETA))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
@@ -23,6 +22,7 @@ type line struct {
 	Finished    int64
 	Bar         string // class of its bar: it has another colour while nothing moves
 	Speed, Ends string
+	NoEnd       string // why the end is unknown
 	Waiting     string
 	Share       string
 }
@@ -107,9 +107,9 @@ func (v *visit) line(b *api.BulkAction) line {
 	if b.State != api.Running {
 		return l
 	}
-	l.Speed, l.Ends = format.Rate(p.Rate), "Unknown"
-	if p.ETA > 0 {
-		l.Ends = v.clock.Time(v.clock.Now.Add(time.Duration(p.ETA)))
+	l.Speed, l.Ends, l.NoEnd = format.Rate(p.Rate), "Unknown", p.NoEnd
+	if !p.LikelyEnd.IsZero() {
+		l.Ends = v.clock.Time(p.LikelyEnd)
 	}
 	if p.Rate == 0 || slices.ContainsFunc(p.WaitingOn, func(c api.Cause) bool { return c.Reason == "circuit_open" }) {
 		l.Bar = "waiting"

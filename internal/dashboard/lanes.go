@@ -50,7 +50,7 @@ type laneRow struct {
 	api.Lane
 	Current              bool
 	Now                  string // workers now, and those wanted
-	PerWorker            string
+	PerWorker, InOut     string
 	NeedText, UsefulText string
 	Most                 string // workers that the limits can use
 	OldestText           string
@@ -139,7 +139,8 @@ func enough(s *api.Scale, set *api.ScalingSettings) string {
 }
 
 func laneOf(v *visit, l *api.Lane) laneRow {
-	r := laneRow{Lane: *l, Now: strconv.Itoa(l.Workers), PerWorker: decimal(l.PWQD), NeedText: decimal(l.Need), UsefulText: "–", OldestText: "–"}
+	r := laneRow{Lane: *l, Now: strconv.Itoa(l.Workers), PerWorker: decimal(l.PWQD), NeedText: decimal(l.Need),
+		InOut: fmt.Sprintf("%.0f, %.0f", l.TasksIn, l.TasksOut), UsefulText: "–", OldestText: "–"}
 	if l.Useful > 0 {
 		r.UsefulText, r.Most = decimal(l.Useful), format.Count(int64(math.Ceil(l.Useful)))
 	}
@@ -261,12 +262,9 @@ func (p *lanesPage) draw(ctx context.Context, v *visit) error {
 	now, _ := last(s.Workers)
 	needed, _ := last(s.NeededWorkers)
 	p.Finding = fmt.Sprintf("%s, %s needed.", format.Plural(int64(now), "worker", "workers"), decimal(needed))
-	from := s.Start
-	if s.End.Sub(from) < time.Minute {
-		from = s.End.Add(-time.Minute)
-	}
+	from, to := spanOf(&s.Timeline, s.Workers)
 	drawn := chart.Series{ID: "c-workers", Title: "Workers and need, last hour", Desc: p.Finding, Unit: "Workers", Height: 120, Clock: v.clock,
-		From: from, To: s.End, Points: points(&s.Timeline, s.Workers, s.NeededWorkers), Bound: "Needed", Dotted: true}
+		From: from, To: to, Points: points(from, &s.Timeline, s.Workers, s.NeededWorkers), Bound: "Needed", Dotted: true}
 	p.Chart = drawn.HTML()
 	return nil
 }

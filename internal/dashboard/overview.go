@@ -121,7 +121,7 @@ func (p *overviewPage) draw(v *visit, s *api.Series) {
 	ended := plus(s.Done, s.Failed)
 	now, _ := last(s.PerSecond(ended))
 	allowed, limited := last(s.AllowedRate)
-	of := "no limit on all together"
+	of := "not every service has a limit"
 	if limited {
 		of = "of " + format.Count(int64(allowed)) + " allowed"
 	}

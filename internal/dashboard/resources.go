@@ -56,7 +56,6 @@ type resourceRow struct {
 type shareRow struct {
 	api.TenantShare
 	Bar template.HTML
-	Why string
 }
 
 func (d *Dashboard) resources(ctx context.Context, v *visit) (content, error) {
@@ -94,7 +93,7 @@ func (v *visit) resourcesPage(ctx context.Context, name string) (c content, page
 	if err = page.draw(ctx, v); err == nil {
 		err = page.share(ctx, v)
 	}
-	c.Weir = append(c.Weir, "weir resources get "+page.Of.Name)
+	c.Weir = append(c.Weir, "weir resources get "+page.Of.Name, "weir fairness "+page.Of.Name)
 	return c, page, err
 }
 
@@ -204,28 +203,9 @@ func (p *resourcesPage) share(ctx context.Context, v *visit) error {
 	}
 	var weights, rate float64
 	for _, s := range all {
-		p.Shares = append(p.Shares, shareRow{s, chart.Share(s.Actual, s.Entitled), whyShare(&s)})
+		p.Shares = append(p.Shares, shareRow{s, chart.Share(s.Actual, s.Entitled)})
 		weights, rate, p.Ready, p.InFlight = weights+s.Weight, rate+s.Rate, p.Ready+s.Ready, p.InFlight+int64(s.InFlight)
 	}
 	p.Weights, p.Rate = strconv.FormatFloat(weights, 'g', 4, 64), format.Rate(rate)
 	return nil
-}
-
-// whyShare says why a tenant gets more or less than its fair share.
-func whyShare(s *api.TenantShare) string {
-	const near = 0.03
-	points := strconv.FormatFloat(math.Abs(math.Round((s.Actual-s.Entitled)*100)), 'f', -1, 64)
-	switch {
-	case s.Ready == 0 && s.InFlight == 0:
-		return "Has nothing ready; others use its share."
-	case s.Actual == 0 && s.Rate == 0:
-		return "Nothing of it was sent recently."
-	case s.Actual > s.Entitled+near:
-		return "Borrows " + points + " points that others do not use."
-	case s.Actual >= s.Entitled-near:
-		return "Gets its share."
-	case s.Ready == 0:
-		return "Has no more work ready; others use the rest."
-	}
-	return "Gets " + points + " points less: its own limits hold it up, or its work is new."
 }

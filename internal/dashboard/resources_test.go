@@ -71,7 +71,7 @@ func TestTheSharesOfTenantsAreShownWithAReason(t *testing.T) {
 	n.Make(strings.ReplaceAll(oneStep, "growth", "crm"), rows.String())
 	b := newBrowser(t, n)
 	page := b.until("/ui/resources", "growth 1 50.0 %")
-	b.want(page, "crm 1 50.0 %", "Nothing of it was sent recently.", "Shares of send by tenant", "Weights and limits of tenants")
+	b.want(page, "crm 1 50.0 %", "Nothing is sent to this service now.", "Shares of send by tenant", "Weights and limits of tenants")
 }
 
 func TestTheEffectOfLimitsIsShownBeforeTheyAreSet(t *testing.T) {

@@ -10,10 +10,13 @@ import (
 	"github.com/weirhq/weir/internal/dashboard/chart"
 )
 
-// points joins a column of rates with the column of their bounds.
-func points(t *api.Timeline, values, bounds api.Column) (list []chart.Point) {
+// points joins a column of rates with the column of their bounds, from a time on.
+func points(from time.Time, t *api.Timeline, values, bounds api.Column) (list []chart.Point) {
 	for i, v := range values {
 		p := chart.Point{At: t.At(i), Value: math.NaN()}
+		if p.At.Before(from) {
+			continue
+		}
 		if v != nil {
 			p.Value = *v
 		}
@@ -61,13 +64,31 @@ func (v *visit) hour(ctx context.Context, resource string) (api.Series, error) {
 	return v.api.Series(ctx, "hour", resource)
 }
 
+// fewest is the least number of steps that a chart spans.
+const fewest = 30
+
+// spanOf returns the time that a chart of columns spans: from the first value on, so that what is new is not a dot at
+// the edge.
+func spanOf(t *api.Timeline, columns ...api.Column) (from, to time.Time) {
+	first := t.Points
+	for _, c := range columns {
+		for i := 0; i < min(first, len(c)); i++ {
+			if c[i] != nil {
+				first = i
+			}
+		}
+	}
+	from = t.Start.Add(time.Duration(first) * time.Duration(t.Step))
+	if least := fewest * time.Duration(t.Step); t.End.Sub(from) < least {
+		from = t.End.Add(-least)
+	}
+	return from, t.End
+}
+
 // speed draws items per second against what is allowed.
 func (v *visit) speed(id, title, finding string, height int, t *api.Timeline, ended, allowed api.Column) template.HTML {
-	from, to := t.Start, t.End
-	if to.Sub(from) < time.Minute {
-		from = to.Add(-time.Minute)
-	}
+	from, to := spanOf(t, ended)
 	s := chart.Series{ID: id, Title: title, Desc: finding, Unit: "Items/s", Height: height, Clock: v.clock, From: from, To: to,
-		Points: points(t, t.PerSecond(ended), allowed), Bound: "Allowed"}
+		Points: points(from, t, t.PerSecond(ended), allowed), Bound: "Allowed"}
 	return s.HTML()
 }

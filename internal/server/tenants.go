@@ -38,9 +38,7 @@ type fairnessInput struct {
 }
 
 func (s *Server) getFairness(ctx context.Context, in *fairnessInput) (*body[api.Fairness], error) {
-	all, err := s.svc.Fleet.Fairness(ctx)
-	all = slices.DeleteFunc(all, func(t api.TenantShare) bool {
-		return !caller(ctx).Sees(t.Tenant) || in.Resource != "" && t.Resource != in.Resource
-	})
+	all, err := s.svc.Fleet.Fairness(ctx, caller(ctx).Sees)
+	all = slices.DeleteFunc(all, func(t api.TenantShare) bool { return in.Resource != "" && t.Resource != in.Resource })
 	return answer(api.Fairness{Data: orEmpty(all)}, err)
 }

@@ -21,7 +21,7 @@ import (
 // Commands returns the commands that operate a fleet.
 func Commands() []command.Command {
 	return []command.Command{
-		nodesCommand(), lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
+		nodesCommand(), fairnessCommand(), lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
 		seriesCommand(),
 	}
 }

@@ -3,6 +3,7 @@ package operate
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -26,8 +27,26 @@ func nodesCommand() command.Command {
 		}}
 }
 
+func fairnessCommand() command.Command {
+	return command.Command{Use: "fairness [RESOURCE]", Short: "show how tenants share resources, and why", Args: command.Args(0, 1, "RESOURCE"),
+		Bind: func(fs *pflag.FlagSet) command.Runner {
+			v := command.NewView("shares", "tenant", "resource, tenant, weight, entitled, actual, rate, ready, in flight, why", "", command.Texts[api.TenantShare]{
+				"entitled": func(x *api.TenantShare) any { return share(x.Entitled) },
+				"actual":   func(x *api.TenantShare) any { return share(x.Actual) },
+				"why":      func(x *api.TenantShare) any { return command.Whole(x.Text) },
+			})
+			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+				all, err := l.Fairness(ctx, strings.Join(args, ""))
+				if err != nil {
+					return err
+				}
+				return command.List(l.Printer, v, command.Seq(all), 0)
+			})
+		}}
+}
+
 var laneView = command.NewView("lanes", "lane",
-	"lane, node, workers, need, useful?, pwqd, ready, waiting, in flight, oldest=oldest_ready, pin, last decision", "",
+	"lane, node, workers, need, useful?, pwqd, ready, waiting, in flight, in/s=tasks_in, out/s=tasks_out, oldest=oldest_ready, pin, last decision", "",
 	command.Texts[api.Lane]{
 		"lane": func(l *api.Lane) any { return l.Partition + "/" + l.Lane },
 		"pin":  func(l *api.Lane) any { return pinText(l.Pin) },

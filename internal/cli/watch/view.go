@@ -131,6 +131,7 @@ func Pace(ctx context.Context, l *link.Link, b *api.BulkAction) []command.Column
 	rows := []command.Column[api.BulkAction]{
 		{Head: "waiting on", Value: func(*api.BulkAction) any { return on }},
 		{Head: "ETA", Value: func(*api.BulkAction) any { return p.ETA }},
+		{Head: "no ETA because", Value: func(*api.BulkAction) any { return p.NoEnd }},
 		{Head: "calls", Value: func(*api.BulkAction) any { return strings.Join(calls, ", ") }},
 	}
 	if b.State == api.Completed && b.Reason == "deadline" {

@@ -80,7 +80,7 @@ func TestLanesAreThoseWithWorkAPlanOrAPin(t *testing.T) {
 	id := func(p int, r string) weir.LaneID { return weir.LaneID{Partition: p, Resource: r} }
 	lanes := lanesOf([]weir.Node{{Name: "n1", Lanes: []weir.Lane{{ID: id(10, "mail"), Workers: 3, Ready: 7}}}},
 		&weir.Plan{Lanes: []weir.LanePlan{{Lane: id(2, "mail"), Workers: 5}, {Lane: id(10, "mail"), Workers: 8}}},
-		map[weir.LaneID]weir.Pin{id(2, "award"): {Workers: 1, Why: "test"}})
+		map[weir.LaneID]weir.Pin{id(2, "award"): {Workers: 1, Why: "test"}}, nil)
 	if len(lanes) != 3 || lanes[0].Lane != "award" || lanes[1].Partition != "p02" || lanes[2].Partition != "p10" {
 		t.Fatalf("lanes = %+v, want award and mail of p02, then mail of p10", lanes)
 	}

@@ -27,6 +27,7 @@ type Fleet struct {
 	store   store.Store
 	log     *slog.Logger
 	probed  probe
+	flows   flows
 }
 
 // New returns the fleet that an engine belongs to.
@@ -48,10 +49,10 @@ func (s *Fleet) Lanes(ctx context.Context) ([]api.Lane, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lanesOf(nodes, &plan, settings.Pins), nil
+	return lanesOf(nodes, &plan, settings.Pins, s.flows.note(nodes, time.Now())), nil
 }
 
-func lanesOf(nodes []weir.Node, plan *weir.Plan, pins map[weir.LaneID]weir.Pin) []api.Lane {
+func lanesOf(nodes []weir.Node, plan *weir.Plan, pins map[weir.LaneID]weir.Pin, rates map[weir.LaneID]flow) []api.Lane {
 	all := map[weir.LaneID]*api.Lane{}
 	at := func(id weir.LaneID) *api.Lane {
 		if all[id] == nil {
@@ -61,7 +62,9 @@ func lanesOf(nodes []weir.Node, plan *weir.Plan, pins map[weir.LaneID]weir.Pin) 
 	}
 	for _, n := range nodes {
 		for i := range n.Lanes {
-			seenLane(at(n.Lanes[i].ID), n.Name, &n.Lanes[i])
+			id := n.Lanes[i].ID
+			seenLane(at(id), n.Name, &n.Lanes[i])
+			at(id).TasksIn, at(id).TasksOut = rates[id].in, rates[id].out
 		}
 	}
 	for i := range plan.Lanes {

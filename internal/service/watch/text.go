@@ -129,3 +129,28 @@ func (s *Watch) inForce(name string, out *api.Progress) weir.Resource {
 	}
 	return weir.Resource{}
 }
+
+// noEnd says why the end of a bulk action is not known; empty if it has ended.
+func noEnd(state api.State, p *weir.Progress, tenantPaused bool) string {
+	switch {
+	case state.Final():
+		return ""
+	case state == api.Paused:
+		return "It is paused."
+	case state == api.Awaiting:
+		return "It waits for approval."
+	case state == api.Stopped:
+		return "A rule has stopped it."
+	case state == api.Cancelling:
+		return "It is being cancelled."
+	case state != api.Running:
+		return "It has not started."
+	case tenantPaused:
+		return "Its tenant is paused."
+	case p.Failing():
+		return "All calls fail."
+	case p.Canary:
+		return "Its canary runs; the rest needs approval."
+	}
+	return "Nothing has ended lately."
+}

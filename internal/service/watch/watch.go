@@ -83,7 +83,7 @@ func (s *Watch) draftProgress(ctx context.Context, id string, of *draft.Draft) (
 		return api.Progress{}, err
 	}
 	p := api.Progress{State: d.State, Phase: d.Phase, Reason: d.Reason, Counts: d.Counts, Steps: []api.StepProgress{},
-		WaitingOn: []api.Cause{}, At: time.Now().UTC()}
+		NoEnd: noEnd(d.State, &weir.Progress{}, false), WaitingOn: []api.Cause{}, At: time.Now().UTC()}
 	for _, st := range d.Steps {
 		p.Steps = append(p.Steps, api.StepProgress{Step: cmp.Or(st.ID, st.Action), Action: st.Action})
 	}
@@ -129,6 +129,11 @@ func (s *Watch) progress(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 	}
 	if out.ETA > 0 {
 		out.ETA = max(out.ETA, api.Duration(s.leastLeft(&x, &info, &out).Round(time.Second)))
+	}
+	if out.ETA > 0 {
+		out.LikelyEnd = time.Now().UTC().Add(time.Duration(out.ETA)).Truncate(time.Second)
+	} else {
+		out.NoEnd = noEnd(out.State, p, s.engine.TenantPaused(info.Tenant))
 	}
 	out.LastError = bulk.LastError(p.LastError)
 	out.WaitingOn = s.causes(b, &info, p, &out, l)
