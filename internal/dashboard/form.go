@@ -54,13 +54,20 @@ func (p *pageInstead) Error() string { return "another page is shown" }
 
 // form registers what a form does, by its path below the root.
 func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, error)) {
+	d.search(path, func(ctx context.Context, v *visit) (done, error) {
+		if d.opts.ReadOnly {
+			return done{}, errReadOnly
+		}
+		return act(ctx, v)
+	})
+}
+
+// search registers a form that changes nothing: it is sent because what is typed must not be in an address.
+func (d *Dashboard) search(path string, act func(context.Context, *visit) (done, error)) {
 	d.mux.HandleFunc("POST "+Root+path, func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		v, err := d.visit(r)
 		var did done
-		if err == nil && d.opts.ReadOnly {
-			err = errReadOnly
-		}
 		if err == nil {
 			did, err = act(r.Context(), v)
 		}

@@ -195,11 +195,16 @@ func (b *tab) field(label string) (id string) {
 //go:embed testdata/axe.min.js
 var axe string
 
-// accessible fails unless axe-core finds nothing wrong with the page.
-func (b *tab) accessible(what string) {
+// accessible fails unless axe-core, which the page has to have, finds nothing wrong with it. rules are those to check;
+// empty: all.
+func (b *tab) accessible(what, rules string) {
 	b.t.Helper()
 	var found string
-	script := axe + `;axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v =>
+	options := `{resultTypes: ['violations'], preload: false}`
+	if rules != "" {
+		options = `{resultTypes: ['violations'], preload: false, runOnly: {type: 'rule', values: ` + quote(rules) + `.split(' ')}}`
+	}
+	script := `axe.run(document, ` + options + `).then(r => JSON.stringify(r.violations.map(v =>
 		v.id + ': ' + v.help + '\n' + v.nodes.slice(0, 3).map(n => '  ' + n.html.slice(0, 200) + '\n    ' + n.failureSummary.replaceAll('\n', ' ')).join('\n'))))`
 	b.do(chromedp.Evaluate(script, &found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	var violations []string
