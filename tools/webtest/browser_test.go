@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -29,6 +31,7 @@ const patience = 60 * time.Second
 type tab struct {
 	t   *testing.T
 	ctx context.Context
+	jar cdp.BrowserContextID // the cookies of its own
 
 	mu       sync.Mutex
 	hosts    []string // that may be asked
@@ -39,13 +42,14 @@ type tab struct {
 // open opens a tab.
 func open(t *testing.T, s *server) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithTargetID(window(t)))
-	b := &tab{t: t, ctx: ctx, hosts: []string{s.address}}
+	id, jar := window(t)
+	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithTargetID(id))
+	b := &tab{t: t, ctx: ctx, jar: jar, hosts: []string{s.address}}
 	if err := chromedp.Run(ctx); err != nil { // the tab lives as long as the context of its first use
 		t.Fatal(err)
 	}
 	chromedp.ListenTarget(ctx, b.hear)
-	b.do(log.Enable(), network.Enable(), runtime.Enable(), emulation.SetTimezoneOverride("Europe/Berlin"))
+	b.do(log.Enable(), network.Enable(), runtime.Enable(), emulation.SetTimezoneOverride("Europe/Berlin"), emulation.SetFocusEmulationEnabled(true))
 	b.wide(1280, 900)
 	b.visit(s.url("/ui/help")) // the first page learns the time zone of the browser, and is loaded again
 	b.do(chromedp.WaitReady(`html[data-zone="Europe/Berlin"]`, chromedp.ByQuery))
@@ -60,22 +64,44 @@ func open(t *testing.T, s *server) *tab {
 	return b
 }
 
-// window opens a window with cookies of its own.
-func window(t *testing.T) (id target.ID) {
+// inBrowser does something that is about the browser, and not about one of its tabs.
+func inBrowser(t *testing.T, do func(context.Context) error) {
 	t.Helper()
 	browser := chromedp.FromContext(chrome).Browser
-	if err := chromedp.Run(chrome, chromedp.ActionFunc(func(ctx context.Context) error {
-		ctx = cdp.WithExecutor(ctx, browser)
-		cookies, err := target.CreateBrowserContext().Do(ctx)
-		if err != nil {
-			return err
-		}
-		id, err = target.CreateTarget("about:blank").WithBrowserContextID(cookies).WithNewWindow(true).Do(ctx)
-		return err
-	})); err != nil {
+	if err := chromedp.Run(chrome, chromedp.ActionFunc(func(ctx context.Context) error { return do(cdp.WithExecutor(ctx, browser)) })); err != nil {
 		t.Fatal(err)
 	}
-	return id
+}
+
+// window opens a window with cookies of its own.
+func window(t *testing.T) (id target.ID, jar cdp.BrowserContextID) {
+	t.Helper()
+	inBrowser(t, func(ctx context.Context) (err error) {
+		if jar, err = target.CreateBrowserContext().Do(ctx); err == nil {
+			id, err = target.CreateTarget("about:blank").WithBrowserContextID(jar).WithNewWindow(true).Do(ctx)
+		}
+		return err
+	})
+	return id, jar
+}
+
+// download returns the path of the file that the browser saves when a person does something.
+func (b *tab) download(do func()) string {
+	b.t.Helper()
+	dir := b.t.TempDir()
+	inBrowser(b.t, browser.SetDownloadBehavior(browser.SetDownloadBehaviorBehaviorAllow).WithBrowserContextID(b.jar).WithDownloadPath(dir).Do)
+	do()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		files, err := filepath.Glob(filepath.Join(dir, "*.csv")) // another ending until it is complete
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if len(files) == 1 {
+			return files[0]
+		}
+	}
+	b.t.Fatalf("nothing was downloaded from %s", b.where())
+	return ""
 }
 
 // hear collects what must not happen.
