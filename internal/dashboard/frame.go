@@ -131,6 +131,16 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	d.render(w, v, "error", status, content{Title: "Not done", Page: p})
 }
 
+// missing answers for addresses that are not those of a page.
+func (d *Dashboard) missing(w http.ResponseWriter, r *http.Request) {
+	v, err := d.visit(r)
+	if err == nil {
+		err = &pageInstead{pageAgain{"error", content{Title: "Not found", Page: problem{Text: "No page has this address",
+			Fix: "Check the address, or choose a page above"}}}, http.StatusNotFound}
+	}
+	d.fail(w, v, err)
+}
+
 // problem is what the page of an error shows.
 type problem struct {
 	Text, Fix, Code, Request, Did string

@@ -13,11 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -37,6 +39,17 @@ type tab struct {
 	hosts    []string // that may be asked
 	troubles []string
 	ignored  []string // troubles that a test expects
+	pushed   int      // events that the server has pushed
+}
+
+// watch reports what a page tells of itself: violations of its policy, and payloads that ran.
+func (b *tab) watch() chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`
+			addEventListener('securitypolicyviolation', e => __trouble('policy: ' + e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sample))
+			Object.defineProperty(window, '__hit', {set: n => __trouble('payload ' + n + ' ran')})`).Do(ctx)
+		return err
+	})
 }
 
 // open opens a tab.
@@ -49,7 +62,7 @@ func open(t *testing.T, s *server) *tab {
 		t.Fatal(err)
 	}
 	chromedp.ListenTarget(ctx, b.hear)
-	b.do(log.Enable(), network.Enable(), runtime.Enable(), emulation.SetTimezoneOverride("Europe/Berlin"), emulation.SetFocusEmulationEnabled(true))
+	b.do(log.Enable(), network.Enable(), runtime.Enable(), audits.Enable(), runtime.AddBinding("__trouble"), b.watch(), emulation.SetTimezoneOverride("Europe/Berlin"), emulation.SetFocusEmulationEnabled(true))
 	b.wide(1280, 900)
 	b.visit(s.url("/ui/help")) // the first page learns the time zone of the browser, and is loaded again
 	b.do(chromedp.WaitReady(`html[data-zone="Europe/Berlin"]`, chromedp.ByQuery))
@@ -109,6 +122,17 @@ func (b *tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
+	case *runtime.EventBindingCalled:
+		b.troubles = append(b.troubles, e.Payload)
+	case *audits.EventIssueAdded:
+		if csp := e.Issue.Details.ContentSecurityPolicyIssueDetails; csp != nil {
+			b.troubles = append(b.troubles, "policy: "+csp.ViolatedDirective+" "+csp.BlockedURL)
+		}
+	case *page.EventJavascriptDialogOpening:
+		b.troubles = append(b.troubles, "dialog: "+e.Message)
+		go func() { _ = chromedp.Run(b.ctx, page.HandleJavaScriptDialog(false)) }() // a tab that ends has no dialog
+	case *network.EventEventSourceMessageReceived:
+		b.pushed++
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.LevelError && e.Entry.Source != log.SourceNetwork { // pages of refusals are answered with 4xx
 			b.troubles = append(b.troubles, e.Entry.Text+" "+e.Entry.URL)

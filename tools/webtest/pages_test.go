@@ -24,7 +24,7 @@ func TestEveryPageIsAccessible(t *testing.T) {
 	s := makeScene(t)
 	var mu sync.Mutex
 	var walked []string
-	s.walk(t, func(b *tab, p page) {
+	s.walk(t, func(b *tab, p place) {
 		mu.Lock()
 		walked = append(walked, b.where())
 		mu.Unlock()
@@ -34,9 +34,9 @@ func TestEveryPageIsAccessible(t *testing.T) {
 }
 
 // walk opens all pages, in a few tabs at once.
-func (s *scene) walk(t *testing.T, look func(*tab, page)) {
+func (s *scene) walk(t *testing.T, look func(*tab, place)) {
 	t.Helper()
-	const tabs = 3
+	const tabs = 2
 	pages := s.pages()
 	t.Run("pages", func(t *testing.T) {
 		for first := range tabs {

@@ -132,16 +132,16 @@ func (s *scene) byHand() {
 	s.call("POST", "/v1/resources/send-message/circuit", `{"do":"open","for":"30m","reason":"they asked us to"}`, nil)
 }
 
-// page is a page of the walk: the address, and what is done there to get to what is shown.
-type page struct {
+// place is a page of the walk: the address, and what is done there to get to what is shown.
+type place struct {
 	name, path string
 	do         func(*tab)
 }
 
 // pages are all pages: every one that is registered, in each of its shapes.
-func (s *scene) pages() (all []page) {
-	add := func(name, path string) { all = append(all, page{name: name, path: path}) }
-	after := func(name, path string, do func(*tab)) { all = append(all, page{name, path, do}) }
+func (s *scene) pages() (all []place) {
+	add := func(name, path string) { all = append(all, place{name: name, path: path}) }
+	after := func(name, path string, do func(*tab)) { all = append(all, place{name, path, do}) }
 	add("overview", "/ui/")
 	add("help", "/ui/help")
 	add("error", "/ui/bulk-actions/ba_missing")
