@@ -92,6 +92,9 @@ func (d *Dashboard) follow(w http.ResponseWriter, v *visit, did done) {
 		if did.Note.Curl == nil {
 			did.Note.Curl = v.calls.did
 		}
+		if did.Note.Weir == nil {
+			did.Note.Weir = v.calls.didWeir
+		}
 		d.keepNote(w, v.Request, did.Note)
 	}
 	http.Redirect(w, v.Request, v.root+did.To, http.StatusSeeOther)
@@ -108,7 +111,7 @@ const (
 func (d *Dashboard) keepNote(w http.ResponseWriter, r *http.Request, n note) {
 	raw, err := json.Marshal(n)
 	if err == nil && len(raw) > mostNote {
-		n.Curl = nil
+		n.Curl, n.Weir = nil, nil
 		raw, err = json.Marshal(n)
 	}
 	if err != nil || len(raw) > mostNote {

@@ -70,6 +70,9 @@ func (d *Dashboard) frame(v *visit, c content) *frame {
 	f := &frame{content: c, Root: v.root, API: d.opts.Prefix, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
 		Here: d.opts.Prefix + v.URL.RequestURI(), SignedIn: d.keyOf(v.Request) != "", Me: v.who.Name, Calls: v.calls.list, visit: v,
 		Method: v.Method, ReadOnly: d.opts.ReadOnly}
+	if f.Weir == nil {
+		f.Weir = v.calls.weir
+	}
 	for _, e := range navigation {
 		if e.operators && !v.operates() {
 			continue
