@@ -121,7 +121,10 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 		d.showSignIn(w, v, http.StatusUnauthorized, "")
 		return
 	case refused != nil:
-		status, p = refused.Status, problem{Text: refused.Detail, Fix: refused.Fix, Code: refused.Code, Request: refused.RequestID}
+		status, p = refused.Status, problem{Text: refused.Detail, Fix: refused.Fix, Code: refused.Code}
+		if status >= http.StatusInternalServerError { // the operator finds it in the log
+			p.Request = refused.RequestID
+		}
 		for _, f := range refused.Errors {
 			if f.Message != refused.Detail {
 				p.More = append(p.More, strings.TrimPrefix(f.Field+": "+f.Message, ": "))
