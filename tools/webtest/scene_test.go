@@ -115,16 +115,21 @@ func (s *scene) settings() {
 // byHand has an operator hold a lane and a circuit.
 func (s *scene) byHand() {
 	s.t.Helper()
-	var lanes struct {
-		Data []struct{ Partition, Lane string }
-	}
-	s.call("GET", "/v1/lanes", "", &lanes)
-	for _, l := range lanes.Data {
-		switch name := l.Partition + "/" + l.Lane; l.Lane {
-		case "slow":
-			s.pinned = name
-		case "award-reward":
-			s.lane = name
+	for end := time.Now().Add(patience); s.pinned == "" || s.lane == ""; time.Sleep(50 * time.Millisecond) {
+		var lanes struct {
+			Data []struct{ Partition, Lane string }
+		}
+		s.call("GET", "/v1/lanes", "", &lanes) // nodes report them once a second
+		for _, l := range lanes.Data {
+			switch name := l.Partition + "/" + l.Lane; l.Lane {
+			case "slow":
+				s.pinned = name
+			case "award-reward":
+				s.lane = name
+			}
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("the lanes are %v", lanes.Data)
 		}
 	}
 	until := time.Now().Add(2 * time.Hour).UTC().Format(time.RFC3339)
