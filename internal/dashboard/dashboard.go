@@ -76,7 +76,7 @@ func New(o Options) *Dashboard {
 		d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)
 	}
 	d.mux.HandleFunc("POST "+Root+"/theme", d.setTheme)
-	d.mux.HandleFunc("GET "+Root+"/", d.missing)
+	d.mux.HandleFunc(Root+"/", d.missing)
 	d.page("/{$}", "overview", d.overview)
 	d.bulkPages()
 	d.newPages()
