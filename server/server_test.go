@@ -141,7 +141,11 @@ func TestReadOnlyPagesChangeNothing(t *testing.T) {
 	}
 	m.want(403, "POST", "/bulk/ui/bulk-actions/"+id+"/start", "")
 	m.want(403, "GET", "/bulk/ui/bulk-actions/"+id+"/cancel", "")
-	m.want(http.StatusSeeOther, "POST", "/bulk/ui/theme", "theme=dark", "Content-Type", "application/x-www-form-urlencoded")
+	rows := "--x\r\nContent-Disposition: form-data; name=\"rows\"\r\n\r\nu1\r\n--x--\r\n"
+	m.want(403, "POST", "/bulk/ui/new/"+id+"/data", rows, "Content-Type", "multipart/form-data; boundary=x")
+	const form = "application/x-www-form-urlencoded"
+	m.want(http.StatusSeeOther, "POST", "/bulk/ui/theme", "theme=dark", "Content-Type", form)
+	m.want(200, "POST", "/bulk/ui/items", "id=u1", "Content-Type", form) // a question, whose text must not be in an address
 	m.want(200, "POST", "/bulk/v1/bulk-actions/"+id+"/start", "{}")
 }
 

@@ -13,14 +13,16 @@ type calls struct {
 	keyed bool // they carried an API key
 	list  []string
 	did   []string // those that changed something
+	// weir and didWeir are the same as commands of weir, for pages and forms without a command of their own.
+	weir, didWeir []string
 }
 
 // mostCalls is how many requests a page shows.
 const mostCalls = 6
 
-func (c *calls) forget() { c.list = nil }
+func (c *calls) forget() { c.list, c.weir = nil, nil }
 
-// add notes a request as a command of curl, once.
+// add notes a request as a command of curl and of weir, once.
 func (c *calls) add(method, target string, body []byte) {
 	b := strings.Builder{}
 	b.WriteString("curl ")
@@ -34,12 +36,15 @@ func (c *calls) add(method, target string, body []byte) {
 	if len(body) > 0 {
 		b.WriteString(" -H 'Content-Type: application/json' -d " + quoted(string(body)))
 	}
-	line := b.String()
+	line, same := b.String(), "weir api "+method+" "+quoted(target)
+	if len(body) > 0 {
+		same += " -d " + quoted(string(body))
+	}
 	if len(c.list) < mostCalls && !slices.Contains(c.list, line) {
-		c.list = append(c.list, line)
+		c.list, c.weir = append(c.list, line), append(c.weir, same)
 	}
 	if method != http.MethodGet && len(c.did) < mostCalls {
-		c.did = append(c.did, line)
+		c.did, c.didWeir = append(c.did, line), append(c.didWeir, same)
 	}
 }
 

@@ -81,6 +81,7 @@ func New(o Options) *Dashboard {
 	if o.Tour {
 		d.mux.HandleFunc("POST "+Root+"/tour", d.setTour)
 	}
+	d.mux.HandleFunc(Root+"/", d.missing)
 	d.page("/{$}", "overview", d.overview)
 	d.bulkPages()
 	d.newPages()

@@ -332,6 +332,21 @@ func foreign(t *testing.T, page string) (list []string) {
 	return list
 }
 
+func TestAnAddressWithoutAPageIsSaidInAPage(t *testing.T) {
+	n := ended(t, false)
+	b := newBrowser(t, n)
+	for _, path := range []string{"/ui/nothing", "/ui/settings/nothing", "/ui/bulk-actions/ba_1/items/7"} {
+		status, page := b.get(path)
+		if status != http.StatusNotFound {
+			t.Errorf("%s: status %d", path, status)
+		}
+		b.want(page, "This page cannot be shown No page has this address. Check the address, or choose a page above.", "Overview Bulk actions")
+	}
+	_, page := b.get("/ui/bulk-actions/ba_missing")
+	b.want(page, "weir api GET /v1/bulk-actions/ba_missing", "not_found")
+	b.lacks(page, "req_") // only faults of the server are in its log
+}
+
 func TestALivePageGetsThePartsThatChange(t *testing.T) {
 	open := make(chan struct{})
 	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(open)}})

@@ -54,13 +54,20 @@ func (p *pageInstead) Error() string { return "another page is shown" }
 
 // form registers what a form does, by its path below the root.
 func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, error)) {
+	d.search(path, func(ctx context.Context, v *visit) (done, error) {
+		if d.opts.ReadOnly {
+			return done{}, errReadOnly
+		}
+		return act(ctx, v)
+	})
+}
+
+// search registers a form that changes nothing: it is sent because what is typed must not be in an address.
+func (d *Dashboard) search(path string, act func(context.Context, *visit) (done, error)) {
 	d.mux.HandleFunc("POST "+Root+path, func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		v, err := d.visit(r)
 		var did done
-		if err == nil && d.opts.ReadOnly {
-			err = errReadOnly
-		}
 		if err == nil {
 			did, err = act(r.Context(), v)
 		}
@@ -85,6 +92,9 @@ func (d *Dashboard) follow(w http.ResponseWriter, v *visit, did done) {
 		if did.Note.Curl == nil {
 			did.Note.Curl = v.calls.did
 		}
+		if did.Note.Weir == nil {
+			did.Note.Weir = v.calls.didWeir
+		}
 		d.keepNote(w, v.Request, did.Note)
 	}
 	http.Redirect(w, v.Request, v.root+did.To, http.StatusSeeOther)
@@ -101,7 +111,7 @@ const (
 func (d *Dashboard) keepNote(w http.ResponseWriter, r *http.Request, n note) {
 	raw, err := json.Marshal(n)
 	if err == nil && len(raw) > mostNote {
-		n.Curl = nil
+		n.Curl, n.Weir = nil, nil
 		raw, err = json.Marshal(n)
 	}
 	if err != nil || len(raw) > mostNote {

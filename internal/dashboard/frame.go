@@ -72,6 +72,9 @@ func (d *Dashboard) frame(v *visit, c content) *frame {
 	f := &frame{content: c, Root: v.root, API: d.opts.Prefix, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
 		Here: d.opts.Prefix + v.URL.RequestURI(), SignedIn: d.keyOf(v.Request) != "", Me: v.who.Name, Calls: v.calls.list, visit: v,
 		Method: v.Method, ReadOnly: d.opts.ReadOnly}
+	if f.Weir == nil {
+		f.Weir = v.calls.weir
+	}
 	for _, e := range navigation {
 		if e.operators && !v.operates() {
 			continue
@@ -122,7 +125,10 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 		d.showSignIn(w, v, http.StatusUnauthorized, "")
 		return
 	case refused != nil:
-		status, p = refused.Status, problem{Text: refused.Detail, Fix: refused.Fix, Code: refused.Code, Request: refused.RequestID}
+		status, p = refused.Status, problem{Text: refused.Detail, Fix: refused.Fix, Code: refused.Code}
+		if status >= http.StatusInternalServerError { // the operator finds it in the log
+			p.Request = refused.RequestID
+		}
 		for _, f := range refused.Errors {
 			if f.Message != refused.Detail {
 				p.More = append(p.More, strings.TrimPrefix(f.Field+": "+f.Message, ": "))
@@ -133,6 +139,16 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 		p.Did = "Nothing was changed."
 	}
 	d.render(w, v, "error", status, content{Title: "Not done", Page: p})
+}
+
+// missing answers for addresses that are not those of a page.
+func (d *Dashboard) missing(w http.ResponseWriter, r *http.Request) {
+	v, err := d.visit(r)
+	if err == nil {
+		err = &pageInstead{pageAgain{"error", content{Title: "Not found", Page: problem{Text: "No page has this address",
+			Fix: "Check the address, or choose a page above"}}}, http.StatusNotFound}
+	}
+	d.fail(w, v, err)
 }
 
 // problem is what the page of an error shows.

@@ -46,7 +46,7 @@ type stepView struct {
 // the body of a form, and never in an address.
 func (d *Dashboard) itemPages() {
 	d.page("/items", "items", func(context.Context, *visit) (content, error) { return itemsContent(itemsPage{}), nil })
-	d.form("/items", d.lookUp)
+	d.search("/items", d.lookUp)
 	d.page("/items/{item}", "item", d.item)
 	d.form("/items/{item}/retry", d.retryItem)
 }

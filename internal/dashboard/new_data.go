@@ -83,6 +83,9 @@ func (d *Dashboard) upload(path string, act func(context.Context, *visit, *multi
 	d.mux.HandleFunc("POST "+Root+path, func(w http.ResponseWriter, r *http.Request) {
 		v, err := d.visit(r)
 		var did done
+		if err == nil && d.opts.ReadOnly {
+			err = errReadOnly
+		}
 		if err == nil {
 			var parts *multipart.Reader
 			if parts, err = r.MultipartReader(); err == nil {

@@ -73,7 +73,11 @@ func (v *visit) forecast(ctx context.Context) (*forecastPage, error) {
 
 func (p *forecastPage) page() content {
 	c := p.content(4, p)
-	c.Weir = []string{"weir forecast " + p.ID, "weir trial " + p.ID, "weir start " + p.ID}
+	forecast := "weir forecast " + p.ID
+	if p.Check != nil && p.Check.Items > 0 { // its rows have not been read as items yet
+		forecast += fmt.Sprintf(" --items %d", p.Check.Items)
+	}
+	c.Weir = []string{forecast, "weir trial " + p.ID, "weir start " + p.ID}
 	return c
 }
 

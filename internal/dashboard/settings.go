@@ -251,7 +251,11 @@ func (k *kind[T]) remove(ctx context.Context, v *visit) (done, error) {
 	if err == nil {
 		err = k.of(v.api).Delete(ctx, v.PathValue("name"))
 	}
-	return done{To: "/settings/" + k.path, Note: note{Text: "The " + k.noun + " is deleted."}}, err
+	verb := " delete "
+	if k.every {
+		verb = " reset "
+	}
+	return done{To: "/settings/" + k.path, Note: note{Text: "The " + k.noun + " is deleted.", Weir: []string{"weir " + k.path + verb + quoted(v.PathValue("name"))}}}, err
 }
 
 // verbsOfKind are the verbs of a setting: change, and delete if it comes from here.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir/api"
 )
@@ -106,11 +107,18 @@ func (d *Dashboard) createKey(ctx context.Context, v *visit, s *sheet) (done, er
 	if err != nil {
 		return done{}, err
 	}
-	expires := "Never"
+	expires, command := "Never", "weir keys create "+quoted(made.Name)
+	for _, scope := range made.Scopes {
+		command += " --scope " + scope
+	}
+	for _, tenant := range made.Tenants {
+		command += " --tenant " + quoted(tenant)
+	}
 	if !made.ExpiresAt.IsZero() {
 		expires = v.clock.Time(made.ExpiresAt)
+		command += " --expires " + max(made.ExpiresAt.Sub(v.clock.Now).Round(time.Minute), time.Minute).String()
 	}
-	return done{Show: &pageAgain{"secret", content{Title: "The key of " + made.Name, Nav: "Settings", Page: secretPage{
+	return done{Show: &pageAgain{"secret", content{Title: "The key of " + made.Name, Nav: "Settings", Weir: []string{command}, Page: secretPage{
 		Title: "The key of " + made.Name, Up: "/settings/keys", UpName: "API keys", Name: "API key", Secret: made.Key, LeftOut: made.LeftOut,
 		Text:  "Copy it now, and keep it where secrets are kept. weir stores only a hash of it: if it is lost, create another one and revoke this one.",
 		Facts: []fact{{"Id", made.ID}, {"Scopes", strings.Join(made.Scopes, ", ")}, {"Tenants", tenantsOf(made.Tenants)}, {"Expires", expires}},

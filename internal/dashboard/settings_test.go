@@ -41,7 +41,7 @@ func TestAnActionIsMadeTestedChangedAndDeleted(t *testing.T) {
 	form := url.Values{"name": {"award"}, "url": {at}, "header": {"X-Key: s3cret\r\nX-Team: growth"}, "batch": {"50"}, "timeout": {"5s"},
 		"retry.max_attempts": {"3"}, "tenants": {"growth, crm"}, "schema": {`{"type":"object"}`}}
 	_, page = b.post("/ui/settings/new/action", form)
-	b.want(page, "award is created.", "award On "+at+" 50 award growth, crm Changed here")
+	b.want(page, "award is created.", "weir api PUT /v1/actions/award -d", "award On "+at+" 50 award growth, crm Changed here")
 	if strings.Contains(page, "s3cret") {
 		t.Error("a page shows the value of a header")
 	}
@@ -67,7 +67,7 @@ func TestAnActionIsMadeTestedChangedAndDeleted(t *testing.T) {
 	_, page = b.get("/ui/settings/actions/award/delete")
 	b.want(page, "Delete award?", "Cannot be made")
 	_, page = b.post("/ui/settings/actions/award/delete", nil)
-	b.want(page, "The action is deleted.")
+	b.want(page, "The action is deleted.", "weir actions delete award")
 	n.Call("GET", "/v1/actions/award", "", 404, nil)
 	if status, _ := b.get("/ui/settings/actions/send/delete"); status != http.StatusConflict {
 		t.Errorf("deleting what the program defines: status %d", status)

@@ -26,7 +26,7 @@ func (d *Dashboard) askTestAction(ctx context.Context, v *visit) (*sheet, error)
 	if err != nil {
 		return nil, err
 	}
-	return &sheet{nav: "Settings", Title: "Test " + a.Name, Up: "/settings/actions", UpName: "Actions", Scope: "submit", Button: "Send the test",
+	return &sheet{nav: "Settings", Title: "Test " + a.Name, Up: "/settings/actions", UpName: "Actions", Scope: "submit", Button: "Send the test", Stay: "Back to the actions",
 		Text: "Makes one call with these items and shows what was sent and answered. The call is marked as a dry run, so that the endpoint can leave out what it would do.",
 		Inputs: []*input{
 			{Name: "items", Label: "Items, as JSON or YAML", Kind: "code", Value: "- id: user-42\n  data:\n    amount: 5\n", Needed: true, Hint: "Up to 20, each with its id and its data."},

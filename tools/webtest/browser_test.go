@@ -6,16 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -29,23 +33,36 @@ const patience = 60 * time.Second
 type tab struct {
 	t   *testing.T
 	ctx context.Context
+	jar cdp.BrowserContextID // the cookies of its own
 
 	mu       sync.Mutex
 	hosts    []string // that may be asked
 	troubles []string
 	ignored  []string // troubles that a test expects
+	pushed   int      // events that the server has pushed
+}
+
+// watch reports what a page tells of itself: violations of its policy, and payloads that ran.
+func (b *tab) watch() chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(`
+			addEventListener('securitypolicyviolation', e => __trouble('policy: ' + e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sample))
+			Object.defineProperty(window, '__hit', {set: n => __trouble('payload ' + n + ' ran')})`).Do(ctx)
+		return err
+	})
 }
 
 // open opens a tab.
 func open(t *testing.T, s *server) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithTargetID(window(t)))
-	b := &tab{t: t, ctx: ctx, hosts: []string{s.address}}
+	id, jar := window(t)
+	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithTargetID(id))
+	b := &tab{t: t, ctx: ctx, jar: jar, hosts: []string{s.address}}
 	if err := chromedp.Run(ctx); err != nil { // the tab lives as long as the context of its first use
 		t.Fatal(err)
 	}
 	chromedp.ListenTarget(ctx, b.hear)
-	b.do(log.Enable(), network.Enable(), runtime.Enable(), emulation.SetTimezoneOverride("Europe/Berlin"))
+	b.do(log.Enable(), network.Enable(), runtime.Enable(), audits.Enable(), runtime.AddBinding("__trouble"), b.watch(), emulation.SetTimezoneOverride("Europe/Berlin"), emulation.SetFocusEmulationEnabled(true))
 	b.wide(1280, 900)
 	b.visit(s.url("/ui/help")) // the first page learns the time zone of the browser, and is loaded again
 	b.do(chromedp.WaitReady(`html[data-zone="Europe/Berlin"]`, chromedp.ByQuery))
@@ -60,22 +77,44 @@ func open(t *testing.T, s *server) *tab {
 	return b
 }
 
-// window opens a window with cookies of its own.
-func window(t *testing.T) (id target.ID) {
+// inBrowser does something that is about the browser, and not about one of its tabs.
+func inBrowser(t *testing.T, do func(context.Context) error) {
 	t.Helper()
 	browser := chromedp.FromContext(chrome).Browser
-	if err := chromedp.Run(chrome, chromedp.ActionFunc(func(ctx context.Context) error {
-		ctx = cdp.WithExecutor(ctx, browser)
-		cookies, err := target.CreateBrowserContext().Do(ctx)
-		if err != nil {
-			return err
-		}
-		id, err = target.CreateTarget("about:blank").WithBrowserContextID(cookies).WithNewWindow(true).Do(ctx)
-		return err
-	})); err != nil {
+	if err := chromedp.Run(chrome, chromedp.ActionFunc(func(ctx context.Context) error { return do(cdp.WithExecutor(ctx, browser)) })); err != nil {
 		t.Fatal(err)
 	}
-	return id
+}
+
+// window opens a window with cookies of its own.
+func window(t *testing.T) (id target.ID, jar cdp.BrowserContextID) {
+	t.Helper()
+	inBrowser(t, func(ctx context.Context) (err error) {
+		if jar, err = target.CreateBrowserContext().Do(ctx); err == nil {
+			id, err = target.CreateTarget("about:blank").WithBrowserContextID(jar).WithNewWindow(true).Do(ctx)
+		}
+		return err
+	})
+	return id, jar
+}
+
+// download returns the path of the file that the browser saves when a person does something.
+func (b *tab) download(do func()) string {
+	b.t.Helper()
+	dir := b.t.TempDir()
+	inBrowser(b.t, browser.SetDownloadBehavior(browser.SetDownloadBehaviorBehaviorAllow).WithBrowserContextID(b.jar).WithDownloadPath(dir).Do)
+	do()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		files, err := filepath.Glob(filepath.Join(dir, "*.csv")) // another ending until it is complete
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if len(files) == 1 {
+			return files[0]
+		}
+	}
+	b.t.Fatalf("nothing was downloaded from %s", b.where())
+	return ""
 }
 
 // hear collects what must not happen.
@@ -83,6 +122,17 @@ func (b *tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {
+	case *runtime.EventBindingCalled:
+		b.troubles = append(b.troubles, e.Payload)
+	case *audits.EventIssueAdded:
+		if csp := e.Issue.Details.ContentSecurityPolicyIssueDetails; csp != nil {
+			b.troubles = append(b.troubles, "policy: "+csp.ViolatedDirective+" "+csp.BlockedURL)
+		}
+	case *page.EventJavascriptDialogOpening:
+		b.troubles = append(b.troubles, "dialog: "+e.Message)
+		go func() { _ = chromedp.Run(b.ctx, page.HandleJavaScriptDialog(false)) }() // a tab that ends has no dialog
+	case *network.EventEventSourceMessageReceived:
+		b.pushed++
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.LevelError && e.Entry.Source != log.SourceNetwork { // pages of refusals are answered with 4xx
 			b.troubles = append(b.troubles, e.Entry.Text+" "+e.Entry.URL)
@@ -195,11 +245,16 @@ func (b *tab) field(label string) (id string) {
 //go:embed testdata/axe.min.js
 var axe string
 
-// accessible fails unless axe-core finds nothing wrong with the page.
-func (b *tab) accessible(what string) {
+// accessible fails unless axe-core, which the page has to have, finds nothing wrong with it. rules are those to check;
+// empty: all.
+func (b *tab) accessible(what, rules string) {
 	b.t.Helper()
 	var found string
-	script := axe + `;axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v =>
+	options := `{resultTypes: ['violations'], preload: false}`
+	if rules != "" {
+		options = `{resultTypes: ['violations'], preload: false, runOnly: {type: 'rule', values: ` + quote(rules) + `.split(' ')}}`
+	}
+	script := `axe.run(document, ` + options + `).then(r => JSON.stringify(r.violations.map(v =>
 		v.id + ': ' + v.help + '\n' + v.nodes.slice(0, 3).map(n => '  ' + n.html.slice(0, 200) + '\n    ' + n.failureSummary.replaceAll('\n', ' ')).join('\n'))))`
 	b.do(chromedp.Evaluate(script, &found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	var violations []string

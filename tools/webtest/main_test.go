@@ -3,9 +3,11 @@ package webtest
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -47,7 +49,11 @@ func run(m *testing.M) (int, error) {
 		chromedp.Flag("hide-scrollbars", true), chromedp.UserDataDir(filepath.Join(dir, "chrome")))
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	defer cancel()
-	ctx, stop := chromedp.NewContext(allocator)
+	ctx, stop := chromedp.NewContext(allocator, chromedp.WithErrorf(func(format string, args ...any) {
+		if !strings.HasPrefix(format, "could not unmarshal event") { // a kind that the driver does not know yet
+			log.Printf(format, args...)
+		}
+	}))
 	defer stop()
 	if err := chromedp.Run(ctx); err != nil {
 		return 0, fmt.Errorf("start %s: %w; make deps installs it", program, err)

@@ -195,3 +195,14 @@ func (d *downstream) set(change func(*downstream)) {
 	defer d.mu.Unlock()
 	change(d)
 }
+
+// httptestServer starts a server of this test, and returns its URL. Streams that are open do not hold up its end.
+func httptestServer(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
+}

@@ -118,9 +118,12 @@ func Pace(ctx context.Context, l *link.Link, b *api.BulkAction) []command.Column
 		l.Say("cannot read the progress of its steps: %v", err) // all else is
 		return nil
 	}
-	on, cut, calls := "", int64(0), []string(nil)
+	on, unknown, cut, calls := "", "", int64(0), []string(nil)
 	if !b.State.Final() {
 		on = causesText(p.WaitingOn)
+	}
+	if b.State == api.Running {
+		unknown = p.NoEnd
 	}
 	for _, s := range p.Steps {
 		cut += s.Cancelled
@@ -131,7 +134,7 @@ func Pace(ctx context.Context, l *link.Link, b *api.BulkAction) []command.Column
 	rows := []command.Column[api.BulkAction]{
 		{Head: "waiting on", Value: func(*api.BulkAction) any { return on }},
 		{Head: "ETA", Value: func(*api.BulkAction) any { return p.ETA }},
-		{Head: "no ETA because", Value: func(*api.BulkAction) any { return p.NoEnd }},
+		{Head: "no ETA because", Value: func(*api.BulkAction) any { return unknown }},
 		{Head: "calls", Value: func(*api.BulkAction) any { return strings.Join(calls, ", ") }},
 	}
 	if b.State == api.Completed && b.Reason == "deadline" {
