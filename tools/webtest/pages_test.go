@@ -10,27 +10,32 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// screens are the ways in which people see pages. The theme changes colours and nothing else, so that in the dark
-// only the rules about colours are checked again.
-var screens = []struct {
+type screen struct {
 	name          string
 	width, height int64
 	dark          bool
-	rules         string
-}{{"light", 1280, 900, false, ""}, {"dark", 1280, 900, true, "color-contrast link-in-text-block"}, {"dark phone", 390, 844, true, "color-contrast link-in-text-block"}, {"phone", 390, 844, false, ""}}
+	rules         string // of axe; empty: all
+}
+
+// screens are the ways in which people see pages. The theme changes colours and nothing else, so that in the dark
+// only the rules about colours are checked again.
+var screens = []screen{{"light", 1280, 900, false, ""}, {"dark", 1280, 900, true, "color-contrast link-in-text-block"}, {"dark phone", 390, 844, true, "color-contrast link-in-text-block"}, {"phone", 390, 844, false, ""}}
 
 // TestEveryPageIsAccessible walks all pages, and looks at each on every screen.
 func TestEveryPageIsAccessible(t *testing.T) {
 	s := makeScene(t)
 	var mu sync.Mutex
 	var walked []string
+	var pictures album
 	s.walk(t, func(b *tab, p place) {
 		mu.Lock()
 		walked = append(walked, b.where())
 		mu.Unlock()
+		pictures.look(b, p.name)
 		b.onEveryScreen(p.name)
 	})
 	covers(t, walked)
+	pictures.check(t, false)
 }
 
 // walk opens all pages, in a few tabs at once.
@@ -60,7 +65,7 @@ func (s *scene) walk(t *testing.T, look func(*tab, place)) {
 // onEveryScreen fails unless the page is accessible, and not wider than the window, in all screens.
 func (b *tab) onEveryScreen(what string) {
 	b.t.Helper()
-	b.do(chromedp.Evaluate(axe+";0", nil))
+	b.loadAxe()
 	for _, screen := range screens {
 		b.wide(screen.width, screen.height)
 		b.dark(screen.dark)
@@ -69,6 +74,9 @@ func (b *tab) onEveryScreen(what string) {
 	}
 	b.hasIDsOnce(what)
 }
+
+// loadAxe gives the page what accessible needs.
+func (b *tab) loadAxe() { b.do(chromedp.Evaluate(axe+";0", nil)) }
 
 // hasIDsOnce fails if two elements have the same id, or a label is for something that cannot be filled in.
 func (b *tab) hasIDsOnce(what string) {

@@ -1,8 +1,10 @@
 package webtest
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -10,25 +12,45 @@ import (
 func TestTheTourIsAccessibleAndCanBeClosed(t *testing.T) {
 	s := begin(t, t.TempDir(), "dev", "--part", "100")
 	b := open(t, s)
-	for _, screen := range []struct {
-		name          string
-		width, height int64
-		dark          bool
-	}{{"margin", 1440, 900, false}, {"dark", 1440, 900, true}, {"below", 1024, 900, false}, {"phone", 390, 844, false}} {
-		b.wide(screen.width, screen.height)
-		b.dark(screen.dark)
-		for _, path := range []string{"/ui/", "/ui/resources?of=demo.push", "/ui/lanes", "/ui/failed", s.first(t)} {
-			b.visit(s.url(path))
-			b.see("Close the tour")
-			b.accessible(screen.name + " " + path)
+	for _, path := range []string{"/ui/", "/ui/resources?of=demo.push", "/ui/lanes", "/ui/failed", s.first(t)} {
+		b.visit(s.url(path))
+		b.see("Close the tour")
+		b.loadAxe()
+		for _, screen := range append(screens, screen{"margin", 1440, 900, false, ""}, screen{"narrow", 1024, 900, false, ""}) {
+			b.wide(screen.width, screen.height)
+			b.dark(screen.dark)
+			b.accessible(screen.name+" "+path, screen.rules)
+			b.fits(screen.name + " " + path)
 		}
+		b.dark(false)
 	}
 	b.visit(s.url("/ui/"))
 	b.press("Close the tour")
 	b.see("Show the tour")
-	b.accessible("without the tour")
+	b.loadAxe()
+	b.accessible("without the tour", "")
 	b.do(chromedp.Click(".foot .link", chromedp.ByQuery))
 	b.see("Close the tour")
+}
+
+// TestTheDemoShowsItself takes the pictures of pages that move.
+func TestTheDemoShowsItself(t *testing.T) {
+	s := begin(t, t.TempDir(), "dev")
+	b := open(t, s)
+	b.visit(s.url("/ui/"))
+	b.press("Close the tour")
+	b.see("Show the tour", "Delivery texts", "New price list", "Approve the rest")
+	if os.Getenv("UPDATE") != "" {
+		time.Sleep(75 * time.Second) // for charts that one can look at
+	}
+	var pictures album
+	for name, path := range map[string]string{"overview": "/ui/", "bulk action": s.first(t), "resources": "/ui/resources?of=demo.push",
+		"lanes": "/ui/lanes", "failed": "/ui/failed", "schedules": "/ui/schedules"} {
+		b.wide(1280, 900)
+		b.visit(s.url(path + strings.Replace("?live=0", "?", map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")], 1)))
+		pictures.look(b, "demo "+name)
+	}
+	pictures.check(t, true)
 }
 
 // first returns the page of a bulk action of the demo.

@@ -253,3 +253,9 @@ document.addEventListener('keydown', event => {
   }
   event.preventDefault()
 })
+
+// On a narrow screen the navigation and the tabs scroll sideways: show where we are.
+for (const bar of document.querySelectorAll('nav')) {
+  const here = bar.querySelector('[aria-current]')
+  if (here instanceof HTMLElement) bar.scrollLeft = here.offsetLeft - bar.offsetLeft - 16
+}

@@ -76,6 +76,9 @@ func (t *laneTotals) add(x *partition.LaneLoad) {
 // rateOver is the part of a new second in a rate that is told as lately.
 const rateOver = 0.2
 
+// mostTaken bounds how many tenants a lane remembers.
+const mostTaken = 1000
+
 // addTenants reckons what the tenants of a lane got lately.
 func (t *laneTotals) addTenants(now int64, x *partition.LaneLoad) {
 	span := float64(now-t.looked) / 1e9
@@ -91,8 +94,12 @@ func (t *laneTotals) addTenants(now int64, x *partition.LaneLoad) {
 	t.Tenants = make([]weir.LaneTenant, 0, len(x.Top))
 	for _, top := range x.Top {
 		got, rate := top.Taken, t.rates[top.Name]
-		if before, known := t.taken[top.Name]; known && before <= top.Taken {
+		before, known := t.taken[top.Name]
+		switch {
+		case known && before <= top.Taken:
 			got -= before
+		case !known:
+			got = min(got, x.Taken) // it is not known since when
 		}
 		if t.looked == 0 {
 			got = 0 // it is not known since when
@@ -101,6 +108,11 @@ func (t *laneTotals) addTenants(now int64, x *partition.LaneLoad) {
 		taken[top.Name], rates[top.Name] = top.Taken, rate
 		t.Tenants = append(t.Tenants, weir.LaneTenant{Tenant: top.Name, Ready: top.Backlog, InFlight: top.InFlight,
 			Rate: rate, Claim: top.Claim})
+	}
+	for name, n := range t.taken {
+		if _, there := taken[name]; !there && len(taken) < mostTaken {
+			taken[name] = n // it may come back, and its counter goes on
+		}
 	}
 	t.looked, t.taken, t.rates = now, taken, rates
 }
