@@ -78,14 +78,14 @@ func (d *Dashboard) bulkActions(ctx context.Context, v *visit) (content, error) 
 	return content{Title: "Bulk actions", Nav: "Bulk actions", Page: page, Weir: []string{command}}, nil
 }
 
-// lines returns the newest bulk actions, of a state if that is not empty.
-func (v *visit) lines(ctx context.Context, state api.State, most int) (lines []line, err error) {
+// lines returns the newest bulk actions, of some states if those are not empty, and whether there are more.
+func (v *visit) lines(ctx context.Context, states string, most int) (lines []line, more bool, err error) {
 	list, err := pageOf[api.BulkAction](ctx, v, "/v1/bulk-actions",
-		url.Values{"state": {string(state)}, "limit": {strconv.Itoa(most)}, "progress": {"true"}})
+		url.Values{"state": {states}, "limit": {strconv.Itoa(most)}, "progress": {"true"}})
 	for i := range list.Data {
 		lines = append(lines, v.line(&list.Data[i]))
 	}
-	return lines, err
+	return lines, list.HasMore, err
 }
 
 func (v *visit) line(b *api.BulkAction) line {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/maphash"
 	"net/http"
@@ -14,11 +15,13 @@ import (
 )
 
 const (
-	// lookEvery is the shortest time between two looks at what a page shows, lookAtLeast the longest.
+	// lookEvery is the shortest time between two looks at what a page shows, lookAtLeast the longest, and restAtLeast the
+	// longest if nothing had changed at the last look.
 	lookEvery   = 500 * time.Millisecond
-	lookAtLeast = 5 * time.Second
+	lookAtLeast = 6 * time.Second
+	restAtLeast = 20 * time.Second
 	// lookShare is the part of a core that all looks together may take: with more pages open, each is looked at less often.
-	lookShare = 0.04
+	lookShare = 0.03
 )
 
 // hub holds the pages that browsers have open. Browsers with the same access and the same page share one look.
@@ -52,9 +55,15 @@ type seen struct {
 
 // part is a live part of a page.
 type part struct {
-	ID   string `json:"id"`
-	HTML string `json:"html"`
+	id   string
+	json []byte // what browsers are sent: written once for all of them
 	hash uint64
+}
+
+// newPart returns a part as browsers are sent it.
+func newPart(id string, html []byte) (part, error) {
+	raw, err := json.Marshal(map[string]string{"id": id, "html": string(html)})
+	return part{id, raw, maphash.Bytes(seed, html)}, err
 }
 
 // join returns the look at a page, and begins it if the browser is the first.
@@ -95,12 +104,16 @@ func (h *hub) drop(l *look) {
 	}
 }
 
-// pause returns how long to rest after a look that took this long.
-func (h *hub) pause(took time.Duration) time.Duration {
+// pause returns how long to rest after a look that took this long, and at which something had changed or not.
+func (h *hub) pause(took time.Duration, changed bool) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	rest := time.Duration(float64(took) * float64(len(h.looks)) / lookShare)
-	return min(max(rest, lookEvery), lookAtLeast)
+	most := restAtLeast
+	if changed {
+		most = lookAtLeast
+	}
+	return min(max(rest, lookEvery), most)
 }
 
 // newest returns the page as it was seen last, and a channel that is closed when it has changed.
@@ -118,29 +131,30 @@ func (l *look) run(ctx context.Context, d *Dashboard) {
 		if ctx.Err() != nil {
 			return
 		}
-		l.show(now)
+		changed := l.show(now)
 		if now.err != nil {
 			d.hub.drop(l)
 			return
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(d.hub.pause(time.Since(began))):
+		case <-time.After(d.hub.pause(time.Since(began), changed)):
 		}
 	}
 }
 
-// show tells the browsers what is seen now, if it is something else.
-func (l *look) show(now seen) {
+// show tells the browsers what is seen now, and reports whether it is something else than before.
+func (l *look) show(now seen) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	same := func(a, b part) bool { return a.ID == b.ID && a.hash == b.hash }
+	same := func(a, b part) bool { return a.id == b.id && a.hash == b.hash }
 	if now.err == nil && now.title == l.seen.title && slices.EqualFunc(now.parts, l.seen.parts, same) {
-		return
+		return false
 	}
 	l.seen = now
 	close(l.changed)
 	l.changed = make(chan struct{})
+	return true
 }
 
 var seed = maphash.MakeSeed()
@@ -166,8 +180,12 @@ func (d *Dashboard) see(ctx context.Context, l *look) (now seen) {
 		if err := t.Execute(&out, f); err != nil {
 			return seen{err: fmt.Errorf("part %s: %w", id, err)}
 		}
-		now.parts = append(now.parts, part{id, out.String(), maphash.Bytes(seed, out.Bytes())})
+		p, err := newPart(id, out.Bytes())
+		if err != nil {
+			return seen{err: err}
+		}
+		now.parts = append(now.parts, p)
 	}
-	slices.SortFunc(now.parts, func(a, b part) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(now.parts, func(a, b part) int { return cmp.Compare(a.id, b.id) })
 	return now
 }

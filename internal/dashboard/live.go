@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -78,15 +80,19 @@ func (s *stream) run(ctx context.Context, l *look) error {
 		if seen.err != nil {
 			return errors.Join(seen.err, s.send("failed", map[string]string{"text": seen.err.Error()})) // the browser asks again later
 		}
-		var news []part
+		var news [][]byte
 		for _, p := range seen.parts {
-			if s.sent[p.ID] != p.hash {
-				s.sent[p.ID] = p.hash
-				news = append(news, p)
+			if s.sent[p.id] != p.hash {
+				s.sent[p.id] = p.hash
+				news = append(news, p.json)
 			}
 		}
 		if len(news) > 0 {
-			if err := s.send("parts", map[string]any{"title": seen.title, "parts": news}); err != nil {
+			title, err := json.Marshal(seen.title)
+			if err != nil {
+				return err
+			}
+			if err := s.write("parts", `{"title":`, string(title), `,"parts":[`, string(bytes.Join(news, []byte(","))), `]}`); err != nil {
 				return err
 			}
 		}
@@ -108,13 +114,20 @@ func (s *stream) send(event string, data any) error {
 	if err != nil {
 		return err
 	}
+	return s.write(event, string(raw))
+}
+
+// write writes one event, whose data is the JSON of some pieces.
+func (s *stream) write(event string, data ...string) error {
 	control := http.NewResponseController(s.out)
 	// A browser that takes nothing must not hold the stream.
 	if err := control.SetWriteDeadline(time.Now().Add(beatEvery)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	if _, err := fmt.Fprintf(s.out, "event: %s\ndata: %s\n\n", event, raw); err != nil {
-		return err
+	for _, piece := range slices.Concat([]string{"event: ", event, "\ndata: "}, data, []string{"\n\n"}) {
+		if _, err := io.WriteString(s.out, piece); err != nil {
+			return err
+		}
 	}
 	return control.Flush()
 }

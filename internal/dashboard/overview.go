@@ -34,24 +34,24 @@ type todo struct {
 	harm        int
 }
 
+// mostActive is how many bulk actions are looked at for what needs a person: the newest.
+const mostActive = 150
+
 // mostTodo is how many needs a page shows: the worst.
 const mostTodo = 5
 
 func (d *Dashboard) overview(ctx context.Context, v *visit) (content, error) {
-	lines, err := v.lines(ctx, "", 20)
+	lines, _, err := v.lines(ctx, "", 20)
 	if err != nil {
 		return content{}, err
 	}
-	var active []line
-	running := 0
-	for _, state := range []api.State{api.Running, api.Stopped, api.Awaiting} {
-		some, err := v.lines(ctx, state, onPage)
-		if err != nil {
-			return content{}, err
-		}
-		if active = append(active, some...); state == api.Running {
-			running = len(some)
-		}
+	active, more, err := v.lines(ctx, "running,stopped,awaiting_approval", mostActive)
+	if err != nil {
+		return content{}, err
+	}
+	running := format.Count(int64(len(slices.DeleteFunc(slices.Clone(active), func(l line) bool { return l.State != api.Running }))))
+	if more {
+		running += "\u00a0or more"
 	}
 	page := overviewPage{Lines: lines, Todo: todos(active)}
 	if err := page.measure(ctx, v, running); err != nil {
@@ -86,13 +86,9 @@ func todos(lines []line) (all []todo) {
 }
 
 // measure fills in the figures, and the chart of what all tenants share.
-func (p *overviewPage) measure(ctx context.Context, v *visit, running int) error {
-	unit := ""
-	if running == onPage {
-		unit = "or more"
-	}
+func (p *overviewPage) measure(ctx context.Context, v *visit, running string) error {
 	add := func(name, value, unit, text string) { p.Stats = append(p.Stats, stat{name, value, unit, text}) }
-	add("Running", format.Count(int64(running)), unit, format.Plural(int64(len(p.Todo)), "bulk action needs", "bulk actions need")+" attention")
+	add("Running", running, "", format.Plural(int64(len(p.Todo)), "bulk action needs", "bulk actions need")+" attention")
 	if v.operates() {
 		series, err := v.hour(ctx, "")
 		if err != nil {

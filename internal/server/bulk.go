@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -156,10 +157,10 @@ func (s *Server) mine(ctx context.Context, id string) (api.BulkAction, error) {
 
 type listInput struct {
 	Paging
-	State  string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed"`
-	Tenant string `query:"tenant" maxLength:"128"`
-	Name   string `query:"name" maxLength:"128" doc:"Part of the name"`
-	Label  string `query:"label" maxLength:"256" doc:"key=value, or key for any value"`
+	State  []string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed" doc:"One state, or several with commas between them"`
+	Tenant string   `query:"tenant" maxLength:"128"`
+	Name   string   `query:"name" maxLength:"128" doc:"Part of the name"`
+	Label  string   `query:"label" maxLength:"256" doc:"key=value, or key for any value"`
 	// Template is one that there need not be any more.
 	Template string `query:"template" maxLength:"128" doc:"Name of the template"`
 	Progress bool   `query:"progress" doc:"Adds the progress of each bulk action that has not ended"`
@@ -167,7 +168,14 @@ type listInput struct {
 
 // filters holds the filters that a cursor belongs to.
 func (in *listInput) filters() []string {
-	return []string{"bulk", in.State, in.Tenant, in.Name, in.Label, in.Template}
+	return []string{"bulk", strings.Join(in.State, ","), in.Tenant, in.Name, in.Label, in.Template}
+}
+
+func states(names []string) (all []api.State) {
+	for _, name := range names {
+		all = append(all, api.State(name))
+	}
+	return all
 }
 
 func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[api.BulkAction]], error) {
@@ -175,7 +183,7 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 	if err != nil {
 		return nil, err
 	}
-	f := bulk.Filter{Sees: caller(ctx).Sees, State: api.State(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label,
+	f := bulk.Filter{Sees: caller(ctx).Sees, States: states(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label,
 		Template: in.Template}
 	list, more, err := s.svc.Bulks.List(ctx, f, before, in.Limit)
 	if err != nil {

@@ -254,8 +254,8 @@ document.addEventListener('keydown', event => {
   event.preventDefault()
 })
 
-// On a narrow screen the navigation and the tabs scroll sideways: show where we are.
-for (const bar of document.querySelectorAll('nav')) {
+// On a narrow screen the navigation, tabs and steps scroll sideways: show where we are.
+for (const bar of document.querySelectorAll('.nav, .tabs, .steps')) {
   const here = bar.querySelector('[aria-current]')
-  if (here instanceof HTMLElement) bar.scrollLeft = here.offsetLeft - bar.offsetLeft - 16
+  if (here) bar.scrollLeft += here.getBoundingClientRect().left - bar.getBoundingClientRect().left - 16
 }

@@ -96,7 +96,7 @@ func TestAListOfIdsStaysAsItWas(t *testing.T) {
 	now := time.Now()
 	var lists [][]weir.BulkID
 	for i := range 20 {
-		l.commit([]string{"b" + string(idAt(now.Add(time.Duration((i*7)%20) * time.Millisecond)))}, nil)
+		l.commit([]string{"b" + string(idAt(now.Add(time.Duration((i*7)%20)*time.Millisecond)))}, nil)
 		ids, err := r.index.look(context.Background(), r, now)
 		if err != nil {
 			t.Fatal(err)

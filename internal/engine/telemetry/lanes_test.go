@@ -17,7 +17,9 @@ func TestATenantThatComesBackHasTheRateOfNow(t *testing.T) {
 		load.Taken, load.Top = 150, top
 		lane.addTenants(now, &load)
 	}
-	load := func(name string, taken int64) sched.TenantLoad { return sched.TenantLoad{Name: name, Backlog: 10, Taken: taken} }
+	load := func(name string, taken int64) sched.TenantLoad {
+		return sched.TenantLoad{Name: name, Backlog: 10, Taken: taken}
+	}
 	flood := int64(0)
 	for i := range int64(30) { // both, then the flood alone
 		if flood += 75; i < 10 {

@@ -17,7 +17,7 @@ import (
 // Filter selects the bulk actions to list.
 type Filter struct {
 	Sees   func(tenant string) bool // nil: all
-	State  api.State
+	States []api.State              // empty: any
 	Name   string
 	Label  string // "key=value", or "key" for any value
 	Tenant string
@@ -74,7 +74,7 @@ func (s *Bulks) ids(ctx context.Context, f *Filter, before string) (iter.Seq[str
 		return nil, err
 	}
 	list := s.engine.IDs
-	if f.State != "" && !f.State.Final() {
+	if len(f.States) > 0 && !slices.ContainsFunc(f.States, api.State.Final) {
 		list = s.engine.Unfinished
 	}
 	all, err := list(ctx)
@@ -127,7 +127,7 @@ func traitsOf(b *api.BulkAction) traits {
 func (f *Filter) match(t *traits) bool {
 	key, want, exact := strings.Cut(f.Label, "=")
 	value, has := t.labels[key]
-	return (f.Sees == nil || f.Sees(t.tenant)) && (f.State == "" || t.state == f.State) && (f.Tenant == "" || t.tenant == f.Tenant) &&
+	return (f.Sees == nil || f.Sees(t.tenant)) && (len(f.States) == 0 || slices.Contains(f.States, t.state)) && (f.Tenant == "" || t.tenant == f.Tenant) &&
 		(f.Name == "" || strings.Contains(t.name, f.Name)) && (f.Label == "" || has && (!exact || value == want)) &&
 		(f.Template == "" || t.template == f.Template)
 }

@@ -66,8 +66,8 @@ func TestFiltersAreAllMet(t *testing.T) {
 		want bool
 	}{
 		{"none", Filter{}, true},
-		{"all", Filter{State: api.Running, Name: "spring", Label: "team=a", Tenant: "growth", Template: "mails"}, true},
-		{"another state", Filter{State: api.Paused}, false},
+		{"all", Filter{States: []api.State{api.Paused, api.Running}, Name: "spring", Label: "team=a", Tenant: "growth", Template: "mails"}, true},
+		{"another state", Filter{States: []api.State{api.Paused, api.Completed}}, false},
 		{"another label", Filter{Label: "team=b"}, false},
 		{"a label with any value", Filter{Label: "team"}, true},
 		{"a label that it does not have", Filter{Label: "region"}, false},

@@ -14,8 +14,8 @@ const (
 	// etaFor is how long an ETA is reused, counted down, before it is computed again.
 	etaFor = time.Second
 	// etaShare spaces out computations: after an ETA that took t, the next waits etaShare × t, so all
-	// of them take a twentieth of a core at most.
-	etaShare = 19
+	// of them take a fiftieth of a core at most.
+	etaShare = 49
 	// etaAhead is how far ahead of that schedule ETAs may run for bulk actions that have none yet.
 	etaAhead = 10 * time.Second
 	// etaAsked is how long a bulk action that was requested keeps its turn.
@@ -40,7 +40,7 @@ type etas struct {
 type eta struct{ end, at time.Time }
 
 // ETA returns how long a running bulk action still takes, by the forecast model and with the
-// present load. Its cost is bounded: a recent ETA is counted down. It returns false if the model
+// present load. Its cost is bounded: a recent ETA is counted down while the next one is computed. It returns false if the model
 // was not asked.
 func (s *Outlook) ETA(ctx context.Context, b *engine.BulkAction, p *weir.Progress) (left time.Duration, ok bool) {
 	if p.State != weir.BulkRunning || p.Canary || p.Failing() || p.Counts.Total == p.Counts.Ended() ||
@@ -48,14 +48,12 @@ func (s *Outlook) ETA(ctx context.Context, b *engine.BulkAction, p *weir.Progres
 		return 0, false
 	}
 	known, mine := s.etas.ask(b.ID(), time.Now())
-	if mine {
-		began := time.Now()
-		end, err := s.reckon(ctx, b, p)
-		if err != nil {
-			end = time.Time{} // the recent rate has to do
-		}
-		known = eta{end, time.Now()}
-		s.etas.keep(b.ID(), known, time.Since(began))
+	switch {
+	case mine && known.end.IsZero():
+		known = s.renew(ctx, b, p)
+	case mine: // the one that is known will do until the new one is there
+		now := *p
+		go s.renew(context.WithoutCancel(ctx), b, &now)
 	}
 	if known.end.IsZero() {
 		return 0, false
@@ -64,6 +62,20 @@ func (s *Outlook) ETA(ctx context.Context, b *engine.BulkAction, p *weir.Progres
 		known.end = due // it ends then, with the items done so far
 	}
 	return max(time.Until(known.end), time.Until(p.Due), time.Millisecond), true
+}
+
+// renew computes the ETA of a bulk action. The caller has its turn.
+func (s *Outlook) renew(ctx context.Context, b *engine.BulkAction, p *weir.Progress) eta {
+	ctx, cancel := context.WithTimeout(ctx, etaAhead)
+	defer cancel()
+	began := time.Now()
+	end, err := s.reckon(ctx, b, p)
+	if err != nil {
+		end = time.Time{} // the recent rate has to do
+	}
+	known := eta{end, time.Now()}
+	s.etas.keep(b.ID(), known, time.Since(began))
+	return known
 }
 
 // ask returns the known ETA of a bulk action, and whether the caller must compute it again. The

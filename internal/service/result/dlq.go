@@ -135,8 +135,14 @@ func less(list []api.ErrorGroup, noted handled) {
 // DLQGroups returns the failed items that are left, by group, the largest first: at most limit groups, and what
 // all of them count. It does not evaluate expressions.
 func (s *Results) DLQGroups(ctx context.Context, d DLQ, limit int) (all api.DLQGroups, err error) {
-	sum := map[unique.Handle[kind]]*api.DLQGroup{}
 	ids, err := s.engine.IDs(ctx)
+	if err != nil {
+		return all, err
+	}
+	if one := weir.BulkID(d.Filter.BulkAction); one != "" {
+		ids = slices.DeleteFunc([]weir.BulkID{one}, func(id weir.BulkID) bool { return !slices.Contains(ids, id) })
+	}
+	lots, err := s.allFailures(ctx, ids)
 	if err != nil {
 		return all, err
 	}
@@ -144,41 +150,31 @@ func (s *Results) DLQGroups(ctx context.Context, d DLQ, limit int) (all api.DLQG
 	if err != nil {
 		return all, err
 	}
-	for _, id := range ids {
-		if d.Filter.BulkAction != "" && d.Filter.BulkAction != string(id) {
-			continue
-		}
-		f, err := s.failures(ctx, id)
-		if err != nil {
-			return all, err
-		}
+	sum := make(map[unique.Handle[kind]]*api.DLQGroup, s.known.groups.Load())
+	for i, f := range lots {
 		if f == nil || !d.means(f) {
 			continue
 		}
-		for g := range f.left(noted[id]) {
-			if !d.has(g.ErrorGroup) {
+		groups, kinds := f.left(noted[ids[i]])
+		for n := range groups {
+			g := &groups[n]
+			if g.Count <= 0 || !d.has(g) {
 				continue
 			}
 			all.Items += g.Count
-			have := sum[g.kind]
-			if have == nil {
-				if limit > 0 {
-					have = &api.DLQGroup{ErrorGroup: *g.ErrorGroup, BulkActions: 1, Tenant: f.tenant}
-				}
-				sum[g.kind] = have
-				continue
-			}
-			have.BulkActions++
-			have.Count += g.Count
-			have.Missed += g.Missed
-			if !g.First.IsZero() && (have.First.IsZero() || g.First.Before(have.First)) {
-				have.First = g.First
-			}
-			if g.Last.After(have.Last) {
-				have.Last = g.Last
+			have := sum[kinds[n]]
+			switch {
+			case have != nil:
+				have.BulkActions++
+				addGroup(&have.ErrorGroup, g)
+			case limit > 0:
+				sum[kinds[n]] = &api.DLQGroup{ErrorGroup: *g, BulkActions: 1, Tenant: f.tenant}
+			default:
+				sum[kinds[n]] = nil // only counted
 			}
 		}
 	}
+	s.known.groups.Store(int64(len(sum)))
 	if all.Groups = len(sum); limit == 0 {
 		return all, nil
 	}
@@ -190,6 +186,18 @@ func (s *Results) DLQGroups(ctx context.Context, d DLQ, limit int) (all api.DLQG
 		all.Data = append(all.Data, *g)
 	}
 	return all, nil
+}
+
+// addGroup adds the items of a group of the same kind.
+func addGroup(to, g *api.ErrorGroup) {
+	to.Count += g.Count
+	to.Missed += g.Missed
+	if !g.First.IsZero() && (to.First.IsZero() || g.First.Before(to.First)) {
+		to.First = g.First
+	}
+	if g.Last.After(to.Last) {
+		to.Last = g.Last
+	}
 }
 
 // has reports whether a group matches the filter.

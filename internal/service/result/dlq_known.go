@@ -2,9 +2,9 @@ package result
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unique"
 
@@ -26,6 +26,9 @@ type known struct {
 	mu      sync.Mutex
 	ended   map[weir.BulkID]*failures
 	handled map[string]records.Entry[handled]
+	ids     []weir.BulkID // as they were listed last
+	all     []*failures   // of these, as far as they have ended
+	groups  atomic.Int64  // in the last answer: about as many as in the next
 }
 
 // failures are the failed items of a bulk action by group, also those that were retried or discarded. Readers share them.
@@ -39,12 +42,6 @@ type failures struct {
 
 // kind is what failed items have in common that are in one group of the DLQ.
 type kind struct{ tenant, step, action, code, message string }
-
-// group is a group of the failures of one bulk action. Readers share it.
-type group struct {
-	*api.ErrorGroup
-	kind unique.Handle[kind]
-}
 
 // failures returns the failures of a bulk action, nil if it was removed.
 func (s *Results) failures(ctx context.Context, id weir.BulkID) (*failures, error) {
@@ -72,6 +69,37 @@ func (s *Results) failures(ctx context.Context, id weir.BulkID) (*failures, erro
 	return f, nil
 }
 
+// allFailures returns the failures of bulk actions, nil for those that were removed. The caller must not change the list.
+func (s *Results) allFailures(ctx context.Context, ids []weir.BulkID) ([]*failures, error) {
+	s.known.mu.Lock()
+	all := s.known.all
+	if len(ids) == 0 || len(s.known.ids) != len(ids) || &s.known.ids[0] != &ids[0] { // lists of ids are replaced when they change
+		all = make([]*failures, len(ids))
+		for i, id := range ids {
+			all[i] = s.known.ended[id]
+		}
+	}
+	s.known.mu.Unlock()
+	all = slices.Clone(all)
+	kept := slices.Clone(all)
+	for i, f := range all {
+		if f != nil {
+			continue
+		}
+		var err error
+		if all[i], err = s.failures(ctx, ids[i]); err != nil {
+			return nil, err
+		}
+		if all[i] != nil && all[i].ended {
+			kept[i] = all[i]
+		}
+	}
+	s.known.mu.Lock()
+	defer s.known.mu.Unlock()
+	s.known.ids, s.known.all = ids, kept
+	return all, nil
+}
+
 func failuresOf(ctx context.Context, b *engine.BulkAction) (*failures, error) {
 	p, err := b.Found(ctx)
 	if err != nil {
@@ -95,23 +123,18 @@ func failuresOf(ctx context.Context, b *engine.BulkAction) (*failures, error) {
 	return f, err
 }
 
-// left yields the groups less the items that were retried or discarded, those of which some are left.
-func (f *failures) left(noted *handled) iter.Seq[group] {
-	return func(yield func(group) bool) {
-		groups := f.groups
-		if noted != nil {
-			if noted.UndoneBy != "" {
-				return
-			}
-			groups = slices.Clone(f.groups)
-			less(groups, *noted)
-		}
-		for i := range groups {
-			if groups[i].Count > 0 && !yield(group{&groups[i], f.kinds[i]}) {
-				return
-			}
-		}
+// left returns the groups less the items that were retried or discarded, and their kinds. Some may have no items left.
+// The caller must not change them.
+func (f *failures) left(noted *handled) ([]api.ErrorGroup, []unique.Handle[kind]) {
+	switch {
+	case noted == nil:
+		return f.groups, f.kinds
+	case noted.UndoneBy != "":
+		return nil, nil
 	}
+	groups := slices.Clone(f.groups)
+	less(groups, *noted)
+	return groups, f.kinds
 }
 
 // noted returns what was retried or discarded, by bulk action. It decodes what has changed since the last call.

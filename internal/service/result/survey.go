@@ -50,8 +50,11 @@ func (v *Surveyor) Look(ctx context.Context) (map[string]Left, error) {
 		if f == nil {
 			continue
 		}
-		for g := range f.left(noted[id]) {
-			addLeft(sum, g.Action, Left{g.Count, g.First})
+		groups, _ := f.left(noted[id])
+		for _, g := range groups {
+			if g.Count > 0 {
+				addLeft(sum, g.Action, Left{g.Count, g.First})
+			}
 		}
 		if !f.ended {
 			if err := v.follow(ctx, id, open); err != nil {
