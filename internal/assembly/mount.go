@@ -16,7 +16,7 @@ func (n *Node) withPages() http.Handler {
 	api := n.server.Handler()
 	pages := n.signedIn(dashboard.New(dashboard.Options{
 		API: api, Sealer: n.opts.Vault, Prefix: n.opts.Server.Prefix, OwnLogin: n.opts.Server.Authenticate != nil,
-		ReadOnly: n.opts.ReadOnlyPages, Tour: n.opts.Tour, Version: n.opts.Version, Logger: n.log,
+		Stop: n.server.Stopping(), ReadOnly: n.opts.ReadOnlyPages, Tour: n.opts.Tour, Version: n.opts.Version, Logger: n.log,
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect paths of the API
 		switch path := r.URL.Path; {

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"html/template"
 	"net/url"
 	"strings"
 
@@ -19,8 +20,8 @@ type bulkItemsPage struct {
 	State, Step, Code string
 	States            []choice
 	Items             []api.ItemResult
-	Older             string // query of the next page
-	First             bool   // it is the first page
+	Older             template.URL // query of the next page
+	First             bool         // it is the first page
 }
 
 // choice is one value of a filter.
@@ -73,14 +74,14 @@ func (d *Dashboard) bulkItems(ctx context.Context, v *visit) (content, error) {
 }
 
 // older returns the query of the next page of a list.
-func older(filter url.Values) string {
+func older(filter url.Values) template.URL {
 	q := url.Values{}
 	for name, values := range filter {
 		if name != "limit" && name != "progress" && len(values) > 0 && values[0] != "" {
 			q.Set(name, values[0])
 		}
 	}
-	return q.Encode()
+	return template.URL(q.Encode()) //nolint:gosec // encoded
 }
 
 // bulkErrorsPage lists why items failed, with what can be done.

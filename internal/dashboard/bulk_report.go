@@ -80,16 +80,19 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 
 // inOneSentence says whether it worked.
 func inOneSentence(r *api.Report) string {
-	k := r.Counts
+	k, after := r.Counts, ""
+	if r.Combined != nil && len(r.Retries) > 0 {
+		k, after = *r.Combined, ", with its retries"
+	}
 	switch {
 	case !r.State.Final():
 		return "This report is as of now. It is final when the bulk action has ended."
 	case k.Done == k.Total:
-		return "All " + format.Items(k.Total) + " are done."
+		return "All " + format.Items(k.Total) + " are done" + after + "."
 	case r.State == api.Cancelled:
 		return fmt.Sprintf("It was cancelled: %s of %s were done before.", format.Count(k.Done), format.Items(k.Total))
 	case k.Failed > 0:
-		return fmt.Sprintf("%s of %s are done, %s failed.", format.Count(k.Done), format.Items(k.Total), format.Count(k.Failed))
+		return fmt.Sprintf("%s of %s are done, %s failed%s.", format.Count(k.Done), format.Items(k.Total), format.Count(k.Failed), after)
 	}
 	return fmt.Sprintf("%s of %s are done, %s were left out.", format.Count(k.Done), format.Items(k.Total), format.Count(k.Cancelled))
 }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"html/template"
 	"net/url"
 	"slices"
 	"strconv"
@@ -33,8 +34,8 @@ type listPage struct {
 	Filter    client.Filter
 	States    []choice
 	Templates []choice
-	Older     string // query of the next page
-	First     bool   // it is the first page
+	Older     template.URL // query of the next page
+	First     bool         // it is the first page
 	Filtered  bool
 	Note      string
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Version, Node string
 	// OwnLogin says that the API knows the caller of a page by the context of the request: people do not sign in with a key.
 	OwnLogin bool
+	// Stop ends the streams of live pages when it is closed. Default: never.
+	Stop <-chan struct{}
 	// ReadOnly shows no verbs, and refuses forms.
 	ReadOnly bool
 	// Tour shows notes that explain the demo of weir dev. People can close them.

@@ -236,8 +236,11 @@ func (d *Dashboard) retryFailed(ctx context.Context, v *visit) (done, error) {
 			form.RateFault = err.Error()
 		}
 	}
+	if shown, err := strconv.ParseInt(v.FormValue("shown"), 10, 64); err == nil && shown < g.Count {
+		form.Faults = []string{fmt.Sprintf("%s have failed like this by now; the page had shown %s. Look at it again.", format.Items(g.Count), format.Count(shown))}
+	}
 	var made api.Linked
-	if form.RateFault == "" {
+	if form.RateFault == "" && form.Faults == nil {
 		made, err = v.api.DLQRetry(v.once(ctx), ask)
 		form.refused(err)
 	}

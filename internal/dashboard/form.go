@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -159,6 +160,7 @@ type question struct {
 
 	Typed, Reason           string
 	TypedFault, ReasonFault string
+	Fault                   string // what has changed since it was asked
 	Action                  string
 	Type                    bool
 }
@@ -179,10 +181,15 @@ func (v *visit) ask(q *question, nav string) content {
 // answered reports whether a form confirms a question. If not, the error shows the page again.
 func (v *visit) answered(q *question, nav string) error {
 	c := v.ask(q, nav)
+	shown, err := strconv.ParseInt(v.FormValue("shown"), 10, 64)
+	// What destroys something may come to fewer items by the time it is confirmed, which have ended since, but not to more.
+	if err == nil && (shown < q.Items || q.Safe && shown != q.Items) {
+		q.Fault = fmt.Sprintf("It is %s by now; the page had shown %s.", format.Items(q.Items), format.Count(shown))
+	}
 	if q.Type {
 		want := q.Items
-		if shown, err := strconv.ParseInt(v.FormValue("shown"), 10, 64); err == nil && shown > want {
-			want = shown // items have ended since the page was shown
+		if err == nil && shown > want {
+			want = shown
 		}
 		typed, err := strconv.ParseInt(strings.NewReplacer(",", "", " ", "", "\u00a0", "").Replace(q.Typed), 10, 64)
 		switch {
@@ -195,7 +202,7 @@ func (v *visit) answered(q *question, nav string) error {
 	if q.Needed && strings.TrimSpace(q.Reason) == "" {
 		q.ReasonFault = "Give a reason. It is kept in the audit log."
 	}
-	if q.TypedFault == "" && q.ReasonFault == "" {
+	if q.TypedFault == "" && q.ReasonFault == "" && q.Fault == "" {
 		return nil
 	}
 	return &pageAgain{"confirm", c}

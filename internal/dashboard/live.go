@@ -58,7 +58,7 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	w.Header().Set("X-Accel-Buffering", "no") // proxies pass events on at once
 	l := d.hub.join(d, p, v)
 	defer d.hub.leave(l)
-	s := stream{out: w, sent: map[string]uint64{}}
+	s := stream{out: w, stop: d.opts.Stop, sent: map[string]uint64{}}
 	if err := s.run(ctx, l); err != nil && ctx.Err() == nil {
 		d.log.Debug("a live page ended", "err", err)
 	}
@@ -67,6 +67,7 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 // stream is one page that a browser has open.
 type stream struct {
 	out  http.ResponseWriter
+	stop <-chan struct{}   // the server shuts down
 	sent map[string]uint64 // hash of each part as the browser has it
 }
 
@@ -99,6 +100,8 @@ func (s *stream) run(ctx context.Context, l *look) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-s.stop:
+			return nil
 		case <-changed:
 		case <-beat.C:
 			if err := s.send("beat", struct{}{}); err != nil {

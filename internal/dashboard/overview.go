@@ -74,8 +74,8 @@ func todos(lines []line) (all []todo) {
 			t.Text = fmt.Sprintf("%s. %s wait; none is lost.", l.Waiting, format.Items(l.Counts.Ready+l.Counts.Waiting))
 		case l.State == api.Awaiting:
 			t.harm, t.Says, t.Verb = 2, "has finished its canary", verbNamed("approve")
-			t.Text = fmt.Sprintf("%s of %s done. %s wait for approval.", format.Count(l.Counts.Done), format.Items(l.Finished),
-				format.Items(l.Counts.Ready))
+			t.Text = fmt.Sprintf("%s of %s done. %s for approval.", format.Count(l.Counts.Done), format.Items(l.Finished),
+				format.Plural(l.Counts.Ready, "item waits", "items wait"))
 		default:
 			continue
 		}

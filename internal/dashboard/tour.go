@@ -21,7 +21,7 @@ var tips = map[string]tip{
 			"action, choose the template Price change, and paste two ids: user-1 and user-42.",
 		"/new", "Make a bulk action"},
 	"overview.todo": {"This is where you are needed",
-		"“New price list” of beta has sent a hundred e-mails, and asks. Press Approve the rest. “Delivery texts” of acme is here " +
+		"“New price list” of beta has tried a hundred of its items, and asks. Press Approve the rest. “Delivery texts” of acme is here " +
 			"whenever its SMS service does not answer: weir stops calling, loses nothing, and goes on by itself.",
 		"/resources?of=demo.sms", "See the service"},
 	"overview.list": {"Small ones pass the flood",

@@ -169,5 +169,8 @@ func (s *Server) Public() http.Handler { return s.guarded(s.mux, true) }
 // OpenAPI is the document that describes the API.
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }
 
+// Stopping returns a channel that is closed when the server drains.
+func (s *Server) Stopping() <-chan struct{} { return s.stop }
+
 // Drain ends streams, so that a shutdown need not wait for them.
 func (s *Server) Drain() { s.once.Do(func() { close(s.stop) }) }
