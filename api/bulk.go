@@ -46,7 +46,7 @@ type NewBulkAction struct {
 	Zone     string            `json:"zone,omitempty" doc:"IANA zone of start_at" example:"Europe/Berlin"`
 	Callback *Callback         `json:"callback,omitempty" doc:"The endpoint that is notified when it ends"`
 	Labels   map[string]string `json:"labels,omitempty" doc:"Labels to filter by"`
-	KeepFor  Duration          `json:"keep_for,omitempty" doc:"Retention after its end" example:"720h"`
+	KeepFor  Duration          `json:"keep_for,omitempty" doc:"Retention after its end; it is removed within an hour after that" example:"720h"`
 }
 
 // Rules holds the settings that can change while a bulk action runs.

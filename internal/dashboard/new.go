@@ -178,7 +178,7 @@ func (v *visit) check(ctx context.Context, w *wizard, faults int) error {
 	switch {
 	case err == nil:
 		w.Check = &c
-	case p != nil && p.Status == http.StatusUnprocessableEntity:
+	case p != nil && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, p.Status):
 		w.DataGone = inSentences(p.Detail, p.Fix)
 	default:
 		return err

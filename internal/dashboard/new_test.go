@@ -251,6 +251,13 @@ func TestFaultsAreShownAtTheirFields(t *testing.T) {
 	}
 	_, page, _ = b.sendForm(at+"/data", "file=x.xlsx", "PK\x03\x04 a spreadsheet")
 	b.want(page, "The data cannot be used.")
+	for name, damaged := range map[string]string{"x.json": `[{"id":"a"},]`, "y.json": `[{"id":"a"}`, "z.zst": "not compressed"} {
+		b.sendForm(at+"/data", "file="+name, damaged)
+		for _, step := range []string{"/data", "/mapping"} { // other data can be chosen
+			_, page = b.get(at + step)
+			b.want(page, "cannot be used.", "Nothing has been")
+		}
+	}
 	_, page, _ = b.sendForm(at+"/data", "file=u.csv", "customer,amount\nc1,5\nc2,x\n")
 	b.want(page, "Which column identifies each row?", "customer")
 	status, page, _ = b.postAt(at+"/mapping", url.Values{"do": {"next"}})
