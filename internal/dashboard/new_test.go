@@ -251,7 +251,7 @@ func TestFaultsAreShownAtTheirFields(t *testing.T) {
 	}
 	_, page, _ = b.sendForm(at+"/data", "file=x.xlsx", "PK\x03\x04 a spreadsheet")
 	b.want(page, "The data cannot be used.")
-	for name, damaged := range map[string]string{"x.json": `[{"id":"a"},]`, "y.json": `[{"id":"a"}`, "z.zst": "not compressed"} {
+	for name, damaged := range map[string]string{"x.json": `[{"id":"a"},]`, "y.json": `[{"id":"a"}`, "z.zst": "\x28\xb5\x2f\xfd\xff\xff damaged"} {
 		b.sendForm(at+"/data", "file="+name, damaged)
 		for _, step := range []string{"/data", "/mapping"} { // other data can be chosen
 			_, page = b.get(at + step)
