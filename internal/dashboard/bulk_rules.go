@@ -21,6 +21,7 @@ type bulkRulesPage struct {
 
 // rulesForm holds the rules as texts, as a person types them.
 type rulesForm struct {
+	Seen                  string // what it shows before anything is typed
 	Rates                 []rateField
 	Concurrency, Priority string
 	Tiers                 []choice
@@ -64,6 +65,7 @@ func formOf(b *api.BulkAction) rulesForm {
 			f.MinItems = strconv.FormatInt(b.StopOn.MinItems, 10)
 		}
 	}
+	f.Seen = seenOf(fmt.Sprintf("%q", f.Rates), f.Concurrency, f.Priority, b.Tier, f.Failure, f.MinItems)
 	return f
 }
 
@@ -125,6 +127,9 @@ func (d *Dashboard) changeRules(ctx context.Context, v *visit) (done, error) {
 	}
 	page := c.Page.(bulkRulesPage)
 	change, said := page.Form.read(v)
+	if v.stale(page.Form.Seen) {
+		page.Form.Faults["concurrency"] = changedSince
+	}
 	if len(page.Form.Faults) == 0 {
 		_, err = v.api.Change(ctx, page.Bulk.ID, change)
 		if refused := refusal(err); refused != nil && len(refused.Errors) > 0 {

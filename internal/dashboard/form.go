@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -217,4 +218,23 @@ func (v *visit) once(ctx context.Context) context.Context {
 		return client.WithKey(ctx, "form-"+key)
 	}
 	return ctx
+}
+
+// changedSince says that a form was filled in over values that are not those of now.
+const changedSince = "Somebody changed this since you opened the page. What you typed is still here: look at the rest, and save it again."
+
+// seenField is the field that holds what a form showed before anything was typed.
+const seenField = "seen"
+
+// seenOf sums up the values that a form shows, so that it can tell later whether they have changed.
+func seenOf(values ...string) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q", values)
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// stale reports whether a form was made of other values than those of now.
+func (v *visit) stale(now string) bool {
+	was := v.FormValue(seenField)
+	return was != "" && was != now
 }

@@ -16,6 +16,7 @@ type limitsForm struct {
 	Rate, Concurrency string
 	Pacings           []choice
 	Faults            map[string]string
+	Seen              string // what it shows before anything is typed
 	// Back says what the limits are without the change at run time; empty: they were not changed.
 	Back string
 }
@@ -28,6 +29,7 @@ func limitsOf(r *api.ResourceStatus) limitsForm {
 	if r.Concurrency > 0 {
 		f.Concurrency = strconv.Itoa(r.Concurrency)
 	}
+	f.Seen = seenOf(f.Rate, f.Concurrency, r.Pacing)
 	if r.Origin == "api" {
 		f.Back = "the limits of the program, or no limits"
 		if r.File != nil {
@@ -144,6 +146,9 @@ func (d *Dashboard) setLimits(ctx context.Context, v *visit) (done, error) {
 	}
 	form, back := limitsOf(&was), "/resources?of="+url.QueryEscape(name)
 	to, changed := form.read(v.FormValue)
+	if v.stale(form.Seen) {
+		form.Faults["rate"] = changedSince
+	}
 	if len(form.Faults) == 0 && !changed {
 		return done{To: back, Note: note{Text: "Nothing was different: the limits stay as they are."}}, nil
 	}

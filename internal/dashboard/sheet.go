@@ -62,6 +62,7 @@ func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*shee
 		if err != nil {
 			return content{}, err
 		}
+		s.see()
 		return s.content(v), nil
 	})
 	d.form(path, func(ctx context.Context, v *visit) (done, error) {
@@ -69,13 +70,32 @@ func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*shee
 		if err != nil {
 			return done{}, err
 		}
+		seen := s.see()
 		s.read(v)
+		if v.stale(seen) {
+			s.Faults = append(s.Faults, changedSince)
+			return done{}, s.again(v)
+		}
 		did, err := act(ctx, v, s)
 		if err != nil {
 			return done{}, s.refused(v, err)
 		}
 		return did, nil
 	})
+}
+
+// see notes what the form shows before anything is typed, if it is about something that others can change.
+func (s *sheet) see() string {
+	if s.Once {
+		return ""
+	}
+	var values []string
+	for _, i := range s.Inputs {
+		values = append(values, i.Name, i.Value)
+	}
+	seen := seenOf(values...)
+	s.Hidden = append(s.Hidden, fact{seenField, seen})
+	return seen
 }
 
 // ID returns the id of the element.

@@ -111,3 +111,56 @@ func TestLivePagesEndWhenTheServerStops(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+var seenField = regexp.MustCompile(`name="seen" value="([^"]+)"`)
+
+// Two people who change the same thing do not undo each other's change.
+func TestAChangeOfWhatAnotherHasChangedIsShownAgain(t *testing.T) {
+	n := ended(t, false)
+	n.Call("PUT", "/v1/tenants/growth", `{"weight":2}`, 200, nil)
+	n.Call("PUT", "/v1/resources/send", `{"concurrency":5}`, 200, nil)
+	made := n.Make(strings.Replace(oneStep, "{", `{"canary":{"items":1},`, 1), `{"id":"u1"}`+"\n"+`{"id":"u2"}`+"\n")
+	b := newBrowser(t, n)
+	for _, tt := range []struct {
+		path, form  string // of the page, and of the form
+		change      func()
+		first, kept url.Values
+	}{
+		{"/ui/resources?of=send", "/ui/resources/send/limits", func() { n.Call("PUT", "/v1/resources/send", `{"rate":"700/s"}`, 200, nil) },
+			url.Values{"concurrency": {"9"}, "pacing": {"smooth"}}, url.Values{"rate": {"700/s"}, "concurrency": {"9"}, "pacing": {"smooth"}}},
+		{"/ui/bulk-actions/" + made.ID + "/rules", "/ui/bulk-actions/" + made.ID + "/rules",
+			func() { n.Call("PATCH", "/v1/bulk-actions/"+made.ID, `{"concurrency":3}`, 200, nil) },
+			url.Values{"priority": {"7"}, "tier": {"default"}}, url.Values{"concurrency": {"3"}, "priority": {"7"}, "tier": {"default"}}},
+		{"/ui/settings/tenants/growth/edit", "/ui/settings/tenants/growth/edit", func() { n.Call("PUT", "/v1/tenants/growth", `{"weight":5}`, 200, nil) },
+			url.Values{"weight": {"2"}, "max_tasks": {"40"}}, url.Values{"weight": {"5"}, "max_tasks": {"40"}}},
+	} {
+		_, page := b.get(tt.path)
+		seen := seenField.FindStringSubmatch(page)
+		if seen == nil {
+			t.Errorf("%s does not say what it shows: %s", tt.path, text(t, page))
+			continue
+		}
+		tt.change()
+		tt.first.Set("seen", seen[1])
+		status, page := b.post(tt.form, tt.first)
+		if status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: status %d: %s", tt.form, status, text(t, page))
+		}
+		b.want(page, "Somebody changed this since you opened the page.")
+		if seen = seenField.FindStringSubmatch(page); seen == nil {
+			t.Fatalf("%s: it cannot be sent again: %s", tt.form, text(t, page))
+		}
+		tt.kept.Set("seen", seen[1])
+		if status, page := b.post(tt.form, tt.kept); status >= http.StatusBadRequest {
+			t.Errorf("%s, again: status %d: %s", tt.form, status, text(t, page))
+		}
+	}
+	var r api.ResourceStatus
+	if n.Call("GET", "/v1/resources/send", "", 200, &r); r.Rate.String() != "700/s" || r.Concurrency != 9 {
+		t.Errorf("the limits are %v and %d", r.Rate, r.Concurrency)
+	}
+	var got api.BulkAction
+	if n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got); got.Concurrency != 3 || got.Priority != 7 {
+		t.Errorf("the rules are %+v", got.Rules)
+	}
+}

@@ -54,12 +54,17 @@ func Shares(lanes []weir.Lane, weight func(tenant string) float64) (out []Share)
 	for r, total := range rates {
 		var of []*Share
 		rest := demander{weight: weights[r], demand: total + float64(backlog[r])}
+		others := backlog[r]
 		for k, s := range sum {
 			if k.resource == r {
 				of = append(of, s)
 				rest.weight -= s.claim
 				rest.demand -= s.Rate + float64(s.Ready)
+				others -= s.Ready
 			}
+		}
+		if theirs := sumRates(of); others <= 0 && theirs > 0 { // what tenants without work got a moment ago is nobody's share now
+			total, rest.demand = theirs, 0
 		}
 		slices.SortFunc(of, func(a, b *Share) int { return cmp.Compare(a.Tenant, b.Tenant) })
 		entitle(of, rest, total)
@@ -71,6 +76,13 @@ func Shares(lanes []weir.Lane, weight func(tenant string) float64) (out []Share)
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(b.Ready, a.Ready), cmp.Compare(a.Tenant, b.Tenant))
 	})
 	return out
+}
+
+func sumRates(of []*Share) (sum float64) {
+	for _, s := range of {
+		sum += s.Rate
+	}
+	return sum
 }
 
 // entitle divides what a resource does between those who want it, max-min by weight.
