@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +64,9 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 	}
 	h.Tabs = []tab{{Name: "Progress"}, {Name: "Items", Path: "/items"}, {Name: "Errors", Path: "/errors", Count: h.Progress.Counts.Failed},
 		{Name: "Timeline", Path: "/timeline"}, {Name: "Decisions", Path: "/decisions"}, {Name: "Rules", Path: "/rules"}, {Name: report, Path: "/report"}}
+	if h.Bulk.State == api.Draft { // the others need items that were accepted
+		h.Tabs = slices.DeleteFunc(h.Tabs, func(t tab) bool { return t.Path != "" && t.Path != "/timeline" && t.Path != "/rules" })
+	}
 	for i := range h.Tabs {
 		h.Tabs[i].Current = strings.HasPrefix(h.Tabs[i].Name, current)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -104,6 +105,10 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
+	if at, err := url.Parse("http://" + r.Host); err != nil || at.Hostname() == "" || at.Host != r.Host {
+		http.Error(w, "This server does not have the name in the header Host.", http.StatusMisdirectedRequest)
+		return
+	}
 	if err := d.sites.Check(r); err != nil {
 		http.Error(w, "This was sent from another site.", http.StatusForbidden)
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -162,5 +163,19 @@ func TestAChangeOfWhatAnotherHasChangedIsShownAgain(t *testing.T) {
 	var got api.BulkAction
 	if n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got); got.Concurrency != 3 || got.Priority != 7 {
 		t.Errorf("the rules are %+v", got.Rules)
+	}
+}
+
+// A request for a name that cannot be one gets an answer, not an error of the server.
+func TestAHostThatIsNoneIsRefused(t *testing.T) {
+	n := ended(t, false)
+	for _, host := range []string{"", "evil.example:localhost", "a b"} {
+		r := httptest.NewRequest(http.MethodGet, "/ui/", http.NoBody)
+		r.Host = host
+		w := httptest.NewRecorder()
+		n.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusMisdirectedRequest && w.Code != http.StatusBadRequest {
+			t.Errorf("%q: status %d", host, w.Code)
+		}
 	}
 }
