@@ -96,7 +96,7 @@ func (a *album) look(b *tab, name string) {
 	if at < 0 || done {
 		return
 	}
-	if os.Getenv("UPDATE") != "" {
+	if os.Getenv("UPDATE") == "1" { // anything else: only the list
 		b.picture(&pictures[at])
 	}
 	parts := b.parts()
@@ -141,7 +141,8 @@ func (b *tab) parts() string {
 	b.t.Helper()
 	var texts []string
 	b.do(chromedp.Evaluate(`[...document.querySelectorAll('main :is(h1, h2, th[scope=col], label, legend, summary)')]
-		.filter(e => e.checkVisibility()).map(e => e.textContent.replace(/\s+/g, ' ').trim())`, &texts))
+		.filter(e => e.checkVisibility() && !e.querySelector('code') && !e.closest('figure')).map(e => e.textContent.replace(/\s+/g, ' ').trim())`, &texts))
+	texts = slices.DeleteFunc(texts, func(s string) bool { return s == "Throughput" }) // a chart comes with its second value
 	return digits.ReplaceAllString(strings.Join(texts, " | "), "#")
 }
 
