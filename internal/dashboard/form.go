@@ -221,7 +221,7 @@ func (v *visit) once(ctx context.Context) context.Context {
 }
 
 // changedSince says that a form was filled in over values that are not those of now.
-const changedSince = "Somebody changed this since you opened the page. What you typed is still here: look at the rest, and save it again."
+const changedSince = "Someone else changed this after you opened the page. Your input is kept: check the other fields, then save again."
 
 // seenField is the field that holds what a form showed before anything was typed.
 const seenField = "seen"

@@ -56,14 +56,14 @@ type seen struct {
 // part is a live part of a page.
 type part struct {
 	id   string
-	json []byte // what browsers are sent: written once for all of them
+	json string // what browsers are sent: written once for all of them
 	hash uint64
 }
 
 // newPart returns a part as browsers are sent it.
 func newPart(id string, html []byte) (part, error) {
 	raw, err := json.Marshal(map[string]string{"id": id, "html": string(html)})
-	return part{id, raw, maphash.Bytes(seed, html)}, err
+	return part{id, string(raw), maphash.Bytes(seed, html)}, err
 }
 
 // join returns the look at a page, and begins it if the browser is the first.

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,7 +80,7 @@ func (s *stream) run(ctx context.Context, l *look) error {
 		if seen.err != nil {
 			return errors.Join(seen.err, s.send("failed", map[string]string{"text": seen.err.Error()})) // the browser asks again later
 		}
-		var news [][]byte
+		var news []string
 		for _, p := range seen.parts {
 			if s.sent[p.id] != p.hash {
 				s.sent[p.id] = p.hash
@@ -93,7 +92,7 @@ func (s *stream) run(ctx context.Context, l *look) error {
 			if err != nil {
 				return err
 			}
-			if err := s.write("parts", `{"title":`, string(title), `,"parts":[`, string(bytes.Join(news, []byte(","))), `]}`); err != nil {
+			if err := s.write("parts", `{"title":`, string(title), `,"parts":[`, strings.Join(news, ","), `]}`); err != nil {
 				return err
 			}
 		}

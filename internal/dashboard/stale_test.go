@@ -147,7 +147,7 @@ func TestAChangeOfWhatAnotherHasChangedIsShownAgain(t *testing.T) {
 		if status != http.StatusUnprocessableEntity {
 			t.Errorf("%s: status %d: %s", tt.form, status, text(t, page))
 		}
-		b.want(page, "Somebody changed this since you opened the page.")
+		b.want(page, "Someone else changed this after you opened the page.")
 		if seen = seenField.FindStringSubmatch(page); seen == nil {
 			t.Fatalf("%s: it cannot be sent again: %s", tt.form, text(t, page))
 		}

@@ -168,11 +168,11 @@ func (b *tab) where() (at string) {
 	return at
 }
 
-// text is what a person reads on the page.
+// text is what a person reads on the page; nothing while the page still arrives, so that who sees its beginning has its end.
 func (b *tab) text() (text string) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	_ = chromedp.Run(ctx, chromedp.Evaluate(`document.body ? document.body.innerText : ''`, &text)) // for a message
+	_ = chromedp.Run(ctx, chromedp.Evaluate(`document.readyState === 'loading' ? '' : document.body.innerText`, &text)) // for a message
 	return strings.Join(strings.Fields(text), " ")
 }
 

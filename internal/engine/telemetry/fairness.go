@@ -63,7 +63,7 @@ func Shares(lanes []weir.Lane, weight func(tenant string) float64) (out []Share)
 				others -= s.Ready
 			}
 		}
-		if theirs := sumRates(of); others <= 0 && theirs > 0 { // what tenants without work got a moment ago is nobody's share now
+		if theirs := sumRates(of); others <= 0 && theirs > 0 { // tenants without work have no share: leave out what they got a moment ago
 			total, rest.demand = theirs, 0
 		}
 		slices.SortFunc(of, func(a, b *Share) int { return cmp.Compare(a.Tenant, b.Tenant) })

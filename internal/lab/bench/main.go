@@ -1,6 +1,6 @@
 // Bench measures what weir publishes about itself, on the machine it runs on.
 //
-//	go run ./internal/lab/bench                     everything, some three minutes
+//	go run ./internal/lab/bench                     everything, some six minutes
 //	go run ./internal/lab/bench -run throughput     one experiment
 //
 // Every measurement runs in a fresh process of its own on a fresh store on disk,

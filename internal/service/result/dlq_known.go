@@ -27,7 +27,7 @@ type known struct {
 	ended   map[weir.BulkID]*failures
 	handled map[string]records.Entry[handled]
 	ids     []weir.BulkID // as they were listed last
-	all     []*failures   // of these, as far as they have ended
+	all     []*failures   // of these
 	groups  atomic.Int64  // in the last answer: about as many as in the next
 }
 
@@ -72,7 +72,7 @@ func (s *Results) failures(ctx context.Context, id weir.BulkID) (*failures, erro
 // allFailures returns the failures of bulk actions, nil for those that were removed. The caller must not change the list.
 func (s *Results) allFailures(ctx context.Context, ids []weir.BulkID) ([]*failures, error) {
 	s.known.mu.Lock()
-	all := s.known.all
+	all := slices.Clone(s.known.all)
 	if len(ids) == 0 || len(s.known.ids) != len(ids) || &s.known.ids[0] != &ids[0] { // lists of ids are replaced when they change
 		all = make([]*failures, len(ids))
 		for i, id := range ids {
@@ -80,23 +80,18 @@ func (s *Results) allFailures(ctx context.Context, ids []weir.BulkID) ([]*failur
 		}
 	}
 	s.known.mu.Unlock()
-	all = slices.Clone(all)
-	kept := slices.Clone(all)
 	for i, f := range all {
-		if f != nil {
+		if f != nil && f.ended {
 			continue
 		}
 		var err error
 		if all[i], err = s.failures(ctx, ids[i]); err != nil {
 			return nil, err
 		}
-		if all[i] != nil && all[i].ended {
-			kept[i] = all[i]
-		}
 	}
 	s.known.mu.Lock()
 	defer s.known.mu.Unlock()
-	s.known.ids, s.known.all = ids, kept
+	s.known.ids, s.known.all = ids, all
 	return all, nil
 }
 
