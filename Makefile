@@ -37,8 +37,6 @@ deps: ## install what the tests need besides Go, if it is missing: redis-server,
 test: deps ## run go vet and all tests; starts and cleans up whatever they need
 	@echo "== all tests (limit $(TIMEOUT))"
 	CGO_ENABLED=0 $(GO) test -p 3 -vet=all -timeout $(TIMEOUT) $(WAITING) ./...
-	@echo "== plots"
-	$(GO) test -C tools/plots -timeout $(TIMEOUT) ./...
 	@echo "== a client that another project's generator makes from the served OpenAPI document"
 	CGO_ENABLED=0 $(GO) test -C tools/apiclient -timeout $(TIMEOUT) ./...
 	@echo "== the pages in a browser"
@@ -77,8 +75,8 @@ sim: ## simulate SEEDS worlds with faults, or replay one: make sim SEED=42
 	@echo "== simulation"
 	$(GO) test ./internal/lab/sim -count=1 -timeout 60m $(if $(SEED),-v -seed=$(SEED),-seeds=$(SEEDS))
 
-plots: ## draw docs/plots anew from the core; a module of its own, tools/plots
-	$(GO) run -C tools/plots .
+plots: ## draw docs/plots anew from the core
+	$(GO) run ./internal/lab/plots
 
 fuzz: ## every fuzz target, FUZZ long each
 	@grep -rlE '^func Fuzz[A-Z]' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/dashboard/chart"
+	"github.com/weirhq/weir/internal/chart"
 	"github.com/weirhq/weir/internal/dashboard/format"
 )
 

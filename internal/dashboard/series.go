@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/dashboard/chart"
+	"github.com/weirhq/weir/internal/chart"
 )
 
 // points joins a column of rates with the column of their bounds, from a time on.

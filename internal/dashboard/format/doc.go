@@ -1,3 +1,3 @@
-// Package format writes numbers, durations and times as people read them. Pages, and nothing but
-// pages, use it: the API has its own formats.
+// Package format writes numbers, durations and times as people read them. Pages and
+// charts use it, and nothing else: the API has its own formats.
 package format

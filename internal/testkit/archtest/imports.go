@@ -65,8 +65,9 @@ var Rows = slices.Concat([]Row{
 	// A server without the listening: it brings the parts together.
 	{Dir: "internal/assembly", May: join(base, middle, Core, surface, []string{"api", "internal/dashboard", "internal/edge/mount"})},
 	// The pages can do what any client can, and nothing else.
-	{Dir: "internal/dashboard", May: []string{"api", "client", "internal/dashboard/...", "internal/edge/direct"}},
-	{Dir: "internal/dashboard/chart", May: []string{"internal/dashboard/format"}, StdlibOnly: true},
+	{Dir: "internal/dashboard", May: []string{"api", "client", "internal/chart", "internal/dashboard/...", "internal/edge/direct"}},
+	// Charts of pages and of documents.
+	{Dir: "internal/chart", May: []string{"internal/dashboard/format"}, StdlibOnly: true},
 	{Dir: "internal/dashboard/format", StdlibOnly: true},
 	{Dir: "internal/edge/direct", StdlibOnly: true},
 	{Dir: "internal/edge/mount", StdlibOnly: true},
@@ -111,6 +112,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/testkit/fleettest", May: []string{"..."}},
 	// The core in virtual time, held against what was promised.
 	{Dir: "internal/lab/experiment/...", May: join(base, Core, []string{"internal/lab/experiment/...", "store/memstore"})},
+	// What was measured so, drawn for the documentation.
+	{Dir: "internal/lab/plots", May: join(Core, []string{"internal/chart", "internal/lab/experiment"})},
 	{Dir: "internal/testkit/archtest"},
 }, coreRows(), middleRows(), surfaceRows(), commandRows())
 
