@@ -57,7 +57,7 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 		return h, c, err
 	}
 	h.Share = format.Share(finished(h.Progress.Counts), h.Progress.Counts.Total)
-	h.Verbs, h.More = verbsOf(&h.Bulk)
+	h.Verbs, h.More = v.verbsOf(&h.Bulk)
 	report := "Report so far"
 	if h.Bulk.State.Final() {
 		report = "Report"

@@ -424,8 +424,8 @@ func TestTheWizardAsksForScopesAndTenants(t *testing.T) {
 	reader.post("/ui/sign-in", url.Values{"key": {n.As([]access.Scope{access.Read}, "growth").Key()}})
 	for _, step := range []string{"", "/data", "/mapping", "/rules", "/forecast"} {
 		status, page := reader.get(at + step)
-		if status != http.StatusOK || !strings.Contains(page, "Your key lacks the scope submit") {
-			t.Errorf("%s of a reader has status %d, or its button is not off", step, status)
+		if status != http.StatusForbidden || !strings.Contains(page, "Your key lacks the scope submit") {
+			t.Errorf("%s of a reader has status %d, or does not say why", step, status)
 		}
 	}
 	for _, form := range []string{"", "/source", "/mapping", "/rules", "/start", "/delete", "/trial"} {

@@ -84,8 +84,9 @@ var actionKind = kind[api.Action]{
 		return []cell{{Text: a.Name, Link: "/settings/actions/" + escape(a.Name) + "/edit"}, {Sign: &state}, {Text: cmp.Or(a.URL, "in the program"), Code: a.URL != "", P2: true},
 			{Text: batch, Num: true, P2: true}, {Text: cmp.Or(a.Resource, a.Name), P2: true}, {Text: tenantsOf(a.Tenants), P2: true}, originCell(a.Provenance, a.File != nil)}
 	},
-	verbs: func(_ *visit, a *api.Action) []act {
-		return append([]act{{Name: "Test", Of: a.Name, Path: "/settings/actions/" + escape(a.Name) + "/test"}}, verbsOfKind("actions", a.Name, "admin", a.Provenance)...)
+	owners: func(a *api.Action) []string { return a.Tenants },
+	verbs: func(a *api.Action) []act {
+		return []act{{Name: "Test", Of: a.Name, Path: "/settings/actions/" + escape(a.Name) + "/test", Scope: "submit"}}
 	},
 	inputs: func(_ *visit, a *api.Action) []*input {
 		var retry api.Retry
@@ -138,9 +139,9 @@ var connectionKind = kind[api.Connection]{
 		return []cell{{Text: c.Name, Link: "/settings/connections/" + escape(c.Name) + "/edit"}, {Text: nameOf(connectionKinds, c.Kind)}, {Text: c.URL, Code: true, P2: true},
 			{Text: tenantsOf(c.Tenants), P2: true}, originCell(c.Provenance, c.File != nil)}
 	},
-	verbs: func(_ *visit, c *api.Connection) []act {
-		return append([]act{{Name: "Test", Of: c.Name, Path: "/settings/connections/" + escape(c.Name) + "/test", Post: true, Scope: "admin"}},
-			verbsOfKind("connections", c.Name, "admin", c.Provenance)...)
+	owners: func(c *api.Connection) []string { return c.Tenants },
+	verbs: func(c *api.Connection) []act {
+		return []act{{Name: "Test", Of: c.Name, Path: "/settings/connections/" + escape(c.Name) + "/test", Post: true, Scope: "admin"}}
 	},
 	inputs: func(_ *visit, c *api.Connection) []*input {
 		return []*input{
@@ -176,8 +177,14 @@ var templateKind = kind[api.Template]{
 		return []cell{{Text: t.Name, Link: "/settings/templates/" + escape(t.Name) + "/edit"}, {Text: t.Title, Sub: cutText(t.Description)}, {Text: cmp.Or(t.Tenant, "Shared"), P2: true},
 			{Text: cmp.Or(strings.Join(params, ", "), "None"), P2: true}, {At: t.ChangedAt, P2: true}}
 	},
-	verbs: func(_ *visit, t *api.Template) []act {
-		return append([]act{{Name: "Schedule", Of: t.Name, Path: "/schedules/new?template=" + escape(t.Name)}}, verbsOfKind("templates", t.Name, "submit", api.Provenance{})...)
+	owners: func(t *api.Template) []string {
+		if t.Tenant == "" {
+			return nil
+		}
+		return []string{t.Tenant}
+	},
+	verbs: func(t *api.Template) []act {
+		return []act{{Name: "Schedule", Of: t.Name, Path: "/schedules/new?template=" + escape(t.Name), Scope: "submit"}}
 	},
 	inputs: func(_ *visit, t *api.Template) []*input {
 		params := ""
@@ -219,7 +226,7 @@ func cutText(s string) string {
 }
 
 var tenantKind = kind[api.Tenant]{
-	tab: "Tenants", path: "tenants", noun: "tenant", scope: "control", weir: "weir tenants list", every: true,
+	tab: "Tenants", path: "tenants", noun: "tenant", scope: ofAll + "control", weir: "weir tenants list", every: true,
 	text:  "How much each tenant may use. A tenant that is not listed has the weight 1 and no limits of its own.",
 	empty: "No tenant has settings of its own: all have the weight 1 and no limits.",
 	heads: []head{{Name: "Name"}, {Name: "State"}, {Name: "Weight", Num: true}, {Name: "Tasks at once", Num: true, P2: true}, {Name: "Pending items", Num: true, P2: true}, {Name: "From", P2: true}},
@@ -240,7 +247,6 @@ var tenantKind = kind[api.Tenant]{
 		return []cell{{Text: t.Name, Link: "/settings/tenants/" + escape(t.Name) + "/edit"}, {Sign: &state}, {Text: strconv.FormatFloat(cmp.Or(t.Weight, 1), 'g', -1, 64), Num: true},
 			{Text: limit(int64(t.MaxTasks)), Num: true, P2: true}, {Text: limit(t.MaxPending), Num: true, P2: true}, originCell(t.Provenance, t.File != nil)}
 	},
-	verbs: func(_ *visit, t *api.Tenant) []act { return verbsOfKind("tenants", t.Name, "control", t.Provenance) },
 	inputs: func(_ *visit, t *api.Tenant) []*input {
 		weight := ""
 		if t.Weight != 0 {

@@ -32,6 +32,8 @@ type sheet struct {
 	Hidden []fact // fields to send along
 	Once   bool
 	Action string
+	// shows says that the page is also there to look at what it could change.
+	shows bool
 }
 
 // input is one field of a form, with what was typed and what is wrong with it.
@@ -63,6 +65,10 @@ func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*shee
 			return content{}, err
 		}
 		s.see()
+		if s.shows && !v.may(s.Scope) {
+			s.fix()
+			s.Text = strings.TrimSpace(s.Text + " " + v.lack(s.Scope))
+		}
 		return s.content(v), nil
 	})
 	d.form(path, func(ctx context.Context, v *visit) (done, error) {
@@ -82,6 +88,14 @@ func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*shee
 		}
 		return did, nil
 	})
+}
+
+// fix leaves a form that only shows.
+func (s *sheet) fix() {
+	s.Button, s.Check, s.Stay = "", "", cmp.Or(s.Stay, "Back")
+	for _, i := range s.Inputs {
+		i.Fixed = true
+	}
 }
 
 // see notes what the form shows before anything is typed, if it is about something that others can change.
