@@ -107,7 +107,8 @@ func TestWhatIsWrongWithAScheduleIsSaidAtItsField(t *testing.T) {
 		{"bulk_action", "steps: [", "", "neither JSON nor YAML", "f-bulk_action-e"},
 		{"bulk_action", `{"stepps":[]}`, "", "stepps", "f-bulk_action-e"},
 		{"bulk_action", `{"steps":[{"action":"sent"}],"items":[{"id":"u1"}]}`, "", "sent", "f-bulk_action-e"},
-		{"bulk_action.params", `{`, "", "not JSON", "f-bulk_action-params-e"},
+		{"bulk_action", `{"steps":[{"action":"send"}]}`, "", "name the source to read the items from", "f-bulk_action-source-e"},
+		{"bulk_action.source.segment.url", "crm", "", "crm", "f-bulk_action-source-segment-url-e"},
 	} {
 		form := scheduleForm(tt.field, tt.value)
 		if tt.more != "" {

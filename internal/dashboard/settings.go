@@ -76,7 +76,7 @@ type kind[T any] struct {
 	origin          func(*T) (p api.Provenance, file bool) // file: the configuration file has another value
 	// owners returns the tenants of one, an empty list for all; nil: whoever sees one may change it.
 	owners func(*T) []string
-	// made: the server gives it an id, so that it has no name to choose.
+	// made: new ones have another form.
 	made bool
 	// gone says what deleting it means.
 	gone func(*T) []fact

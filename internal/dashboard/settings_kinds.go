@@ -18,6 +18,7 @@ func (d *Dashboard) settingsPages() {
 	register(d, &connectionKind)
 	register(d, &templateKind)
 	register(d, &tenantKind)
+	d.sheet("/settings/new/template", d.newTemplate, d.createTemplate)
 	d.sheet("/settings/actions/{name}/test", d.askTestAction, d.testAction)
 	d.form("/settings/connections/{name}/test", d.testConnection)
 	d.keyPages()
@@ -163,7 +164,7 @@ var connectionKind = kind[api.Connection]{
 var connectionKinds = []option{{"postgres", "PostgreSQL"}, {"s3", "S3 or compatible"}, {"kafka", "Kafka"}, {"http", "HTTP"}}
 
 var templateKind = kind[api.Template]{
-	tab: "Templates", path: "templates", noun: "template", scope: "submit", weir: "weir templates list",
+	tab: "Templates", path: "templates", noun: "template", scope: "submit", weir: "weir templates list", made: true,
 	text:  "Bulk actions that are prepared once and used often, with parameters that are filled in each time.",
 	empty: "A template is a bulk action that others can start by filling in a few values. Create the first one.",
 	heads: []head{{Name: "Name"}, {Name: "Title"}, {Name: "Tenant", P2: true}, {Name: "Parameters", P2: true}, {Name: "Changed", P2: true}},
@@ -199,8 +200,8 @@ var templateKind = kind[api.Template]{
 			{Name: "title", Label: "Title", Value: t.Title, Place: "Spring reward"},
 			{Name: "description", Label: "Description", Kind: "area", Value: t.Description, Hint: "For the people who use it."},
 			{Name: "tenant", Label: "Tenant", Value: t.Tenant, Fixed: t.Name != "", Hint: "Empty: the only tenant of your key, else shared by all."},
-			{Name: "params", Label: "Parameters, as JSON or YAML", Kind: "code", Value: params, Place: "- name: amount\n  type: integer\n  title: Amount\n  required: true", Hint: "A list: name, type (string, number, integer, boolean, date), title, required, default, allowed, min, max."},
-			{Name: "bulk_action", Label: "Bulk action, as JSON or YAML", Kind: "code", Value: bulk, Needed: true, Place: "steps:\n- action: award\n  input:\n    amount: params.amount", Hint: "Its steps and rules. Expressions see a parameter as params.NAME."},
+			{Name: "params", Label: "Parameters, as JSON or YAML", Kind: "code", Folded: true, Value: params, Place: "- name: amount\n  type: integer\n  title: Amount\n  required: true", Hint: "A list: name, type (string, number, integer, boolean, date), title, required, default, allowed, min, max."},
+			{Name: "bulk_action", Label: "Bulk action, as JSON or YAML", Kind: "code", Folded: true, Value: bulk, Place: "steps:\n- action: award\n  input:\n    amount: params.amount", Hint: "Its steps and rules. Expressions see a parameter as params.NAME."},
 		}
 	},
 	read: func(_ *visit, s *sheet, t *api.Template) {
