@@ -37,6 +37,7 @@ type bulkHead struct {
 	Share    string
 	Verbs    []verb // those that have a button
 	More     []verb // those in the menu
+	Again    bool   // a template or a schedule can be made of it
 	Tabs     []tab
 }
 
@@ -57,7 +58,8 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 		return h, c, err
 	}
 	h.Share = format.Share(finished(h.Progress.Counts), h.Progress.Counts.Total)
-	h.Verbs, h.More = verbsOf(&h.Bulk)
+	h.Verbs, h.More = v.verbsOf(&h.Bulk)
+	h.Again = repeats(&h.Bulk) && v.may("submit")
 	report := "Report so far"
 	if h.Bulk.State.Final() {
 		report = "Report"

@@ -21,8 +21,10 @@ import (
 )
 
 // send is an action that waits until it is opened, and then fails the items that say so with a message of theirs.
-func send(open <-chan struct{}) weir.Step {
-	return weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "send", Handle: func(ctx context.Context,
+func send(open <-chan struct{}) weir.Step { return gated("send", open) }
+
+func gated(name string, open <-chan struct{}) weir.Step {
+	return weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: name, Handle: func(ctx context.Context,
 		b *weir.Batch[json.RawMessage, json.RawMessage]) error {
 		select {
 		case <-open:

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"bytes"
 	"errors"
-	"html/template"
 	"net/http"
 	"strings"
 
@@ -53,20 +52,6 @@ var navigation = []entry{{Name: "Overview", Path: "/"}, {Name: "Bulk actions", P
 	{Name: "Resources", Path: "/resources", operators: true}, {Name: "Lanes", Path: "/lanes", operators: true},
 	{Name: "Simulator", Path: "/simulator"}, {Name: "Settings", Path: "/settings"}}
 
-// Off switches a control off if the person lacks the scope that it needs, and says which one that is.
-func (f *frame) Off(scope string) template.HTMLAttr {
-	if f.ReadOnly {
-		return "hidden disabled"
-	}
-	if f.visit.can(scope) {
-		return ""
-	}
-	return template.HTMLAttr(`disabled title="Your key lacks the scope ` + template.HTMLEscapeString(scope) + `"`) //nolint:gosec // escaped
-}
-
-// Can reports whether the person may use what needs a scope.
-func (f *frame) Can(scope string) bool { return !f.ReadOnly && f.visit.can(scope) }
-
 // frame puts the content of a page into the frame of all.
 func (d *Dashboard) frame(v *visit, c content) *frame {
 	f := &frame{content: c, Root: v.root, API: d.opts.Prefix, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,
@@ -110,6 +95,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	status, p := http.StatusInternalServerError, problem{Text: err.Error()}
 	var again *pageAgain
 	var instead *pageInstead
+	var lacks *lackError
 	switch refused := refusal(err); {
 	case errors.As(err, &instead):
 		d.render(w, v, instead.name, instead.status, instead.content)
@@ -119,7 +105,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 		return
 	case errors.Is(err, errNotNow):
 		status = http.StatusConflict
-	case errors.Is(err, errReadOnly):
+	case errors.Is(err, errReadOnly), errors.As(err, &lacks):
 		status = http.StatusForbidden
 	case refused != nil && refused.Status == http.StatusUnauthorized && !d.opts.OwnLogin:
 		d.showSignIn(w, v, http.StatusUnauthorized, "")

@@ -31,7 +31,6 @@ func (d *Dashboard) newPages() {
 	d.form("/new/{id}/trial", d.tryDraft)
 	d.page("/new/{id}/start", "confirm", d.confirmStart)
 	d.form("/new/{id}/start", d.startDraft)
-	d.form("/new/{id}/template", d.saveTemplate)
 	d.page("/new/{id}/delete", "confirm", d.confirmDelete)
 	d.form("/new/{id}/delete", d.deleteDraft)
 }

@@ -27,8 +27,6 @@ type forecastPage struct {
 	First         string
 	Real          bool
 	StartAt, Zone string
-	TemplateName  string
-	TemplateTitle string
 	Trial         *api.TrialResult
 }
 
@@ -61,7 +59,7 @@ func (v *visit) forecast(ctx context.Context) (*forecastPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &forecastPage{wizard: w, First: "5", Zone: zoneName(v), TemplateTitle: w.Name}
+	p := &forecastPage{wizard: w, First: "5", Zone: zoneName(v)}
 	p.Rules = v.rulesIn(w)
 	p.Ask = w.Items() > typeAbove || w.Check != nil && !w.Check.Complete
 	p.Button = w.startButton()

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
@@ -110,47 +109,6 @@ func (v *visit) started(p *forecastPage, b *api.BulkAction) note {
 		n.Then = format.Items(c) + " run first. The rest waits for its approval."
 	}
 	return n
-}
-
-// saveTemplate keeps what the draft does as a template, for the next time.
-func (d *Dashboard) saveTemplate(ctx context.Context, v *visit) (done, error) {
-	p, err := v.forecast(ctx)
-	if err != nil {
-		return done{}, err
-	}
-	p.TemplateName, p.TemplateTitle = strings.TrimSpace(v.FormValue("name")), strings.TrimSpace(v.FormValue("title"))
-	again := func(fault string) (done, error) {
-		if fault != "" {
-			p.Faults["template"] = fault
-		}
-		return done{}, &pageAgain{"new-forecast", p.page()}
-	}
-	if p.TemplateName == "" {
-		return again("Give it a name, such as season-reward.")
-	}
-	if !p.Own() {
-		return again("This draft is made from a template already.")
-	}
-	switch _, err := v.api.Templates().Get(ctx, p.TemplateName); {
-	case err == nil:
-		return again("A template of this name exists. Choose another name.")
-	case !client.IsCode(err, "not_found"):
-		return done{}, err
-	}
-	n := p.Draft
-	n.Name, n.Tenant, n.Deadline = "", "", time.Time{}
-	if n.Source != nil && n.Source.Upload != "" {
-		n.Source = nil
-	}
-	t := api.Template{Tenant: p.Bulk.Tenant, Title: p.TemplateTitle, BulkAction: n}
-	if _, err := v.api.Templates().Put(ctx, p.TemplateName, t); err != nil {
-		if err := p.refuse(err, func(string) string { return "template" }); err != nil {
-			return done{}, err
-		}
-		return again("")
-	}
-	return done{To: "/new/" + p.ID + "/forecast", Note: note{Text: "Saved as the template " + p.TemplateName + ".",
-		Then: "It holds the steps, the mapping and the rules, and no items.", Weir: []string{"weir templates get " + p.TemplateName}}}, nil
 }
 
 // errDraftGone means that what is asked about is not a draft any more.

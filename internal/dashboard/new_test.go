@@ -294,8 +294,6 @@ func TestFaultsAreShownAtTheirFields(t *testing.T) {
 	b.want(page, "Choose from 1 to 20 items.")
 	_, page, _ = b.postAt(at+"/trial", url.Values{"first": {"1"}})
 	b.want(page, "a trial would do the real work")
-	_, page, _ = b.postAt(at+"/template", nil)
-	b.want(page, "Give it a name")
 }
 
 func TestATrialShowsWhatWasSentAndATemplateIsKept(t *testing.T) {
@@ -308,10 +306,14 @@ func TestATrialShowsWhatWasSentAndATemplateIsKept(t *testing.T) {
 	if status != http.StatusOK {
 		t.Errorf("the trial has status %d", status)
 	}
-	_, page, _ = b.postAt(at+"/template", url.Values{"name": {"again"}, "title": {"Once more"}})
-	b.want(page, "Saved as the template again.")
-	_, page, _ = b.postAt(at+"/template", url.Values{"name": {"again"}})
-	b.want(page, "A template of this name exists.")
+	_, page = b.get(at + "/forecast")
+	if !strings.Contains(page, `href="/ui/settings/new/template?from=`+idOf(at)+`"`) {
+		t.Error("the last step offers no template")
+	}
+	_, page = b.post("/ui/settings/new/template", url.Values{"from": {idOf(at)}, "name": {"again"}, "title": {"Once more"}})
+	b.want(page, "again is created.")
+	_, page = b.post("/ui/settings/new/template", url.Values{"from": {idOf(at)}, "name": {"again"}})
+	b.want(page, "Another template has this name.")
 	var made api.Template
 	if n.Call("GET", "/v1/templates/again", "", 200, &made); made.Title != "Once more" || made.BulkAction.Source != nil || made.BulkAction.Canary == nil {
 		t.Errorf("the template is %+v", made)
@@ -424,8 +426,8 @@ func TestTheWizardAsksForScopesAndTenants(t *testing.T) {
 	reader.post("/ui/sign-in", url.Values{"key": {n.As([]access.Scope{access.Read}, "growth").Key()}})
 	for _, step := range []string{"", "/data", "/mapping", "/rules", "/forecast"} {
 		status, page := reader.get(at + step)
-		if status != http.StatusOK || !strings.Contains(page, "Your key lacks the scope submit") {
-			t.Errorf("%s of a reader has status %d, or its button is not off", step, status)
+		if status != http.StatusForbidden || !strings.Contains(page, "Your key lacks the scope submit") {
+			t.Errorf("%s of a reader has status %d, or does not say why", step, status)
 		}
 	}
 	for _, form := range []string{"", "/source", "/mapping", "/rules", "/start", "/delete", "/trial"} {

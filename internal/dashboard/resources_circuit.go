@@ -122,7 +122,7 @@ func (v *visit) askCircuit(ctx context.Context, verb *circuitVerb) (*question, e
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Up: "/resources?of=" + url.QueryEscape(r.Name), UpName: "Resources", Scope: "control", Needed: true}
+	q := &question{Up: "/resources?of=" + url.QueryEscape(r.Name), UpName: "Resources", Scope: "all:control", Needed: true}
 	if verb.Name == "open" {
 		q.Title, q.Button, q.Stay = "Open the circuit of "+r.Name+"?", "Open the circuit for "+format.Duration(byHandFor), "Leave it as it is"
 		q.Facts = []fact{{"Will wait", format.Items(r.Ready) + " that are ready for " + r.Name + "; no attempts are used up"},

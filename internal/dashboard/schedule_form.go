@@ -5,26 +5,28 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // scheduleSheet makes the form of a schedule.
 func (v *visit) scheduleSheet(ctx context.Context, s *api.Schedule) (*sheet, error) {
-	templates, err := collect(v.api.Templates().List(ctx), mostSchedules)
+	what, err := v.whatInputs(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	from := []option{{"", "None: the bulk action below says all"}}
-	for _, t := range templates {
-		from = append(from, option{t.Name, cmp.Or(t.Title, t.Name)})
+	rest, source, err := v.split(ctx, &s.BulkAction)
+	if err != nil {
+		return nil, err
 	}
-	rest := s.BulkAction
-	rest.Template, rest.Params = "", nil
+	from, err := v.sourceInputs(ctx, source)
+	if err != nil {
+		return nil, err
+	}
 	zone := s.Zone
 	if zone == "" && s.ID == "" && v.clock.Zone.String() != "Local" {
 		zone = v.clock.Zone.String()
@@ -42,14 +44,12 @@ func (v *visit) scheduleSheet(ctx context.Context, s *api.Schedule) (*sheet, err
 	if s.CatchUp > 0 {
 		catchUp = s.CatchUp.String()
 	}
+	first := []*input{
+		{Name: "name", Group: "What it makes", Half: true, Label: "Name", Value: s.Name, Needed: true},
+		{Name: "tenant", Half: true, Label: "Tenant", Value: s.Tenant, Fixed: s.ID != "", Hint: "Empty: the only tenant of your key, else default."},
+	}
 	return &sheet{nav: "Schedules", Up: "/schedules", UpName: "Schedules", Scope: "submit", Check: "Show the next times", Once: s.ID == "",
-		Inputs: []*input{
-			{Name: "name", Group: "What it makes", Half: true, Label: "Name", Value: s.Name, Needed: true},
-			{Name: "tenant", Half: true, Label: "Tenant", Value: s.Tenant, Fixed: s.ID != "", Hint: "Empty: the only tenant of your key, else default."},
-			{Name: "bulk_action.template", Label: "Template", Kind: "select", Options: from, Value: s.BulkAction.Template},
-			{Name: "bulk_action.params", Label: "Parameters of the template, as JSON", Kind: "area", Value: pretty(s.BulkAction.Params), Place: `{"amount": 5}`},
-			{Name: "bulk_action", Label: "Bulk action, as JSON or YAML", Kind: "code", Value: definition(rest),
-				Hint: "Without a template: its steps and the source of its items. With one: only what the template leaves open."},
+		Inputs: slices.Concat(first, what, from, []*input{
 			{Name: "every", Group: "When", Label: "How often", Half: true, Kind: "select", Options: everies, Value: p.every},
 			{Name: "time", Half: true, Label: "At", Kind: "time", Value: p.time, Hint: "For every day, weekdays, week or month."},
 			{Name: "weekday", Half: true, Label: "Weekday", Kind: "select", Options: weekdays, Value: p.weekday, Hint: "For every week."},
@@ -61,7 +61,29 @@ func (v *visit) scheduleSheet(ctx context.Context, s *api.Schedule) (*sheet, err
 			{Name: "catch_up", Half: true, Label: "Run missed times late, up to", Value: catchUp, Place: "1h", Hint: "After an outage. Such as 90s, 30m or 6h."},
 			{Name: "catch_up_all", Label: "Run every missed time, not only the newest", Kind: "check", Value: checked(s.CatchUpAll)},
 			{Name: "until", Label: "Ends, optional", Kind: "datetime-local", Value: until, Hint: "In your time. No time after this one fires."},
-		}}, nil
+			{Name: "bulk_action", Label: "Bulk action, as JSON or YAML", Kind: "code", Folded: true, Value: definition(rest),
+				Hint: "What the fields above do not say. Without a template or a bulk action to begin with: its steps, and the source of its items or the items."},
+		})}, nil
+}
+
+// split takes out of a bulk action what the form has fields for.
+func (v *visit) split(ctx context.Context, n *api.NewBulkAction) (rest api.NewBulkAction, source *api.Source, err error) {
+	rest = *n
+	if rest.Template != "" {
+		rest.Template, rest.Params = "", nil
+	}
+	if name := sourceOf(n.Source).Connection; n.Source != nil && n.Source.Upload == "" {
+		var c api.Connection
+		if name != "" {
+			if c, err = v.api.Connections().Get(ctx, name); err != nil && !client.IsCode(err, "not_found") {
+				return rest, nil, err
+			}
+		}
+		if plainSource(n.Source, c.Kind) {
+			rest.Source, source = nil, n.Source
+		}
+	}
+	return rest, source, nil
 }
 
 func checked(on bool) string {
@@ -110,7 +132,7 @@ func (d *Dashboard) newSchedule(ctx context.Context, v *visit) (*sheet, error) {
 	s, err := v.scheduleSheet(ctx, &api.Schedule{BulkAction: api.NewBulkAction{Template: v.URL.Query().Get("template")}})
 	if err == nil {
 		s.Title, s.Button, s.Stay = "New schedule", "Create the schedule", "Create nothing"
-		s.Text = "A schedule makes a bulk action at each of its times. Its items come from a source, which is read then."
+		s.Text = "A schedule makes a bulk action at each of its times. Nothing is saved before the last button."
 	}
 	return s, err
 }
@@ -129,10 +151,10 @@ func (d *Dashboard) editSchedule(ctx context.Context, v *visit) (*sheet, error) 
 }
 
 // schedule reads the form of a schedule.
-func (s *sheet) schedule(v *visit) (x api.Schedule) {
-	s.define("bulk_action", &x.BulkAction)
-	x.BulkAction.Template = s.at("bulk_action.template").Value
-	x.BulkAction.Params = s.json("bulk_action.params")
+func (s *sheet) schedule(ctx context.Context, v *visit) (x api.Schedule, err error) {
+	if x.BulkAction, err = s.bulkAction(ctx, v); err != nil {
+		return x, err
+	}
 	x.Name, x.Tenant, x.Zone = s.at("name").Value, s.at("tenant").Value, s.at("zone").Value
 	x.Overlap, x.CatchUp, x.CatchUpAll = s.at("overlap").Value, s.duration("catch_up"), s.at("catch_up_all").Checked()
 	x.Until = s.moment("until", v.clock.Zone)
@@ -142,13 +164,13 @@ func (s *sheet) schedule(v *visit) (x api.Schedule) {
 			s.at("at").Fault = "Write a date and a time."
 		}
 		x.Zone = cmp.Or(x.Zone, "UTC")
-		return x
+		return x, nil
 	}
 	var field, fault string
 	if x.Cron, field, fault = p.rule(); fault != "" {
 		s.at(field).Fault = fault
 	}
-	return x
+	return x, nil
 }
 
 // showTimes tells when the schedule would fire.
@@ -177,12 +199,19 @@ func (s *sheet) showTimes(ctx context.Context, v *visit, x *api.Schedule) error 
 
 // save shows the times, or what is wrong, or saves the schedule.
 func (d *Dashboard) saveSchedule(ctx context.Context, v *visit, s *sheet, save func(api.Schedule) (api.Schedule, error)) (done, error) {
-	x := s.schedule(v)
+	x, err := s.schedule(ctx, v)
+	if err != nil {
+		return done{}, err
+	}
 	if s.bad() {
 		return done{}, s.again(v)
 	}
 	if v.FormValue("check") != "" {
 		return done{}, s.showTimes(ctx, v, &x)
+	}
+	if slices.ContainsFunc(s.Inputs, func(i *input) bool { return i.fresh }) {
+		s.ToldOf = "Nothing is saved yet. Look at what the template asks for, under “What it makes”."
+		return done{}, s.again(v)
 	}
 	made, err := save(x)
 	if err != nil {
@@ -203,74 +232,4 @@ func (d *Dashboard) changeSchedule(ctx context.Context, v *visit, s *sheet) (don
 	return d.saveSchedule(ctx, v, s, func(x api.Schedule) (api.Schedule, error) {
 		return v.api.Schedules().Put(ctx, v.PathValue("id"), x)
 	})
-}
-
-// askBackfill makes the form that makes up for past times. It is done only after it was shown how many they are.
-func (d *Dashboard) askBackfill(ctx context.Context, v *visit) (*sheet, error) {
-	x, err := v.api.Schedules().Get(ctx, v.PathValue("id"))
-	if err != nil {
-		return nil, err
-	}
-	if x.Cron == "" {
-		return nil, fmt.Errorf("%w: %s fires once, so it has no past times to make up for", errNotNow, x.Name)
-	}
-	return &sheet{Title: "Backfill " + x.Name, nav: "Schedules", Up: "/schedules/" + escape(x.ID), UpName: x.Name, Scope: "submit",
-		Text:  "Makes the bulk actions of times that have passed, one after the other. Times that have their bulk action already are left out.",
-		Check: "Show the times", Once: true,
-		Inputs: []*input{
-			{Name: "from", Half: true, Label: "From", Kind: "datetime-local", Needed: true, Hint: "In your time."},
-			{Name: "to", Half: true, Label: "To", Kind: "datetime-local", Value: v.clock.Now.In(v.clock.Zone).Format("2006-01-02T15:04"), Needed: true},
-			{Name: "reason", Label: "Reason, for the audit log"},
-		}}, nil
-}
-
-func (d *Dashboard) backfill(ctx context.Context, v *visit, s *sheet) (done, error) {
-	id := v.PathValue("id")
-	b := api.Backfill{From: s.moment("from", v.clock.Zone), To: s.moment("to", v.clock.Zone), Reason: s.at("reason").Value}
-	if b.From.IsZero() && s.at("from").Fault == "" {
-		s.at("from").Fault = "Write the first time to make up for."
-	}
-	if b.To.IsZero() && s.at("to").Fault == "" {
-		s.at("to").Fault = "Write the last time to make up for."
-	}
-	if s.bad() {
-		return done{}, s.again(v)
-	}
-	shown := s.at("from").Value + " " + s.at("to").Value
-	if v.FormValue("check") != "" || v.FormValue("shown") != shown {
-		x, err := v.api.Schedules().Get(ctx, id)
-		if err != nil {
-			return done{}, err
-		}
-		times, err := v.api.Times(ctx, client.Times{Cron: x.Cron, Zone: x.Zone, From: b.From, To: b.To, N: mostWeek})
-		if err != nil {
-			return done{}, err
-		}
-		s.tellBackfill(v, times, shown)
-		return done{}, s.again(v)
-	}
-	times, err := v.api.Backfill(v.once(ctx), id, b)
-	if err != nil {
-		return done{}, err
-	}
-	return done{To: "/schedules/" + escape(id), Note: note{Text: "It makes up for " + format.Plural(int64(len(times)), "time", "times") + " now, one after the other.",
-		Weir: []string{fmt.Sprintf("weir schedules backfill %s --from %s --to %s", id, b.From.UTC().Format(time.RFC3339), b.To.UTC().Format(time.RFC3339))}}}, nil
-}
-
-// tellBackfill tells what a backfill would make up for, and offers to do it.
-func (s *sheet) tellBackfill(v *visit, times []time.Time, shown string) {
-	if len(times) == 0 {
-		s.at("from").Fault = "No time of the schedule is between from and to."
-		return
-	}
-	many := format.Plural(int64(len(times)), "time", "times")
-	s.ToldOf = "Nothing has been made yet. It would make up for " + many + ":"
-	for i, at := range times {
-		if i == 5 && len(times) > 6 {
-			s.Told = append(s.Told, fmt.Sprintf("and %d more, the last %s", len(times)-5, v.when(times[len(times)-1], "")))
-			break
-		}
-		s.Told = append(s.Told, v.when(at, ""))
-	}
-	s.Button, s.Hidden = "Make up for "+many, []fact{{"shown", shown}}
 }

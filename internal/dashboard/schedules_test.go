@@ -107,7 +107,8 @@ func TestWhatIsWrongWithAScheduleIsSaidAtItsField(t *testing.T) {
 		{"bulk_action", "steps: [", "", "neither JSON nor YAML", "f-bulk_action-e"},
 		{"bulk_action", `{"stepps":[]}`, "", "stepps", "f-bulk_action-e"},
 		{"bulk_action", `{"steps":[{"action":"sent"}],"items":[{"id":"u1"}]}`, "", "sent", "f-bulk_action-e"},
-		{"bulk_action.params", `{`, "", "not JSON", "f-bulk_action-params-e"},
+		{"bulk_action", `{"steps":[{"action":"send"}]}`, "", "name the source to read the items from", "f-bulk_action-source-e"},
+		{"bulk_action.source.segment.url", "crm", "", "crm", "f-bulk_action-source-segment-url-e"},
 	} {
 		form := scheduleForm(tt.field, tt.value)
 		if tt.more != "" {
@@ -158,12 +159,16 @@ func TestSchedulesOfOthersAreNotThere(t *testing.T) {
 		}
 	}
 	reader := signIn(t, n, []access.Scope{access.Read})
-	for _, path := range []string{"/ui/schedules", "/ui/schedules/" + s.ID, "/ui/schedules/" + s.ID + "/edit"} {
+	for _, path := range []string{"/ui/schedules", "/ui/schedules/" + s.ID} {
 		_, page := reader.get(path)
-		b.want(page, "<script>alert(1)</script>")
-		if !strings.Contains(page, "Your key lacks the scope") || foreign(t, page) != nil {
-			t.Errorf("%s: a reader can press a button, or a text is an element: %v", path, foreign(t, page))
+		reader.want(page, "<script>alert(1)</script>")
+		reader.lacks(page, "Pause", "New schedule", "Change schedule")
+		if foreign(t, page) != nil {
+			t.Errorf("%s: a text is an element: %v", path, foreign(t, page))
 		}
+	}
+	if status, page := reader.get("/ui/schedules/" + s.ID + "/edit"); status != http.StatusForbidden || !strings.Contains(page, "Your key lacks the scope submit") {
+		t.Errorf("the form of a reader has the status %d, or does not say why", status)
 	}
 	if status, _ := reader.post("/ui/schedules/"+s.ID+"/pause", nil); status != http.StatusForbidden {
 		t.Errorf("a reader pauses: status %d", status)

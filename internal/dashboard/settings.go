@@ -54,7 +54,7 @@ var tabs = []struct{ name, path, scope string }{{"Actions", "actions", "read"}, 
 // settingsTabs returns the tabs that the person may use.
 func (v *visit) settingsTabs(current string) (list []entry) {
 	for _, t := range tabs {
-		if v.can(t.scope) {
+		if v.has(t.scope) {
 			list = append(list, entry{Name: t.name, Path: "/settings/" + t.path, Current: t.name == current})
 		}
 	}
@@ -74,12 +74,14 @@ type kind[T any] struct {
 	inputs          func(*visit, *T) []*input
 	read            func(*visit, *sheet, *T)
 	origin          func(*T) (p api.Provenance, file bool) // file: the configuration file has another value
-	// made: the server gives it an id, so that it has no name to choose.
+	// owners returns the tenants of one, an empty list for all; nil: whoever sees one may change it.
+	owners func(*T) []string
+	// made: new ones have another form.
 	made bool
 	// gone says what deleting it means.
 	gone func(*T) []fact
 	// verbs are more things to do in the row.
-	verbs func(*visit, *T) []act
+	verbs func(*T) []act
 	// every says that all of them exist, with default values.
 	every bool
 	weir  string
@@ -117,8 +119,9 @@ func (k *kind[T]) list(ctx context.Context, v *visit) (content, error) {
 		x := &all[i]
 		var acts []act
 		if k.verbs != nil {
-			acts = k.verbs(v, x)
+			acts = k.verbs(x)
 		}
+		acts = append(acts, k.changes(v, x)...)
 		page.Rows = append(page.Rows, append(k.row(v, x), cell{Acts: acts}))
 	}
 	return content{Title: k.tab, Nav: "Settings", Page: page, Weir: []string{k.weir}}, nil
@@ -176,17 +179,14 @@ func (k *kind[T]) edit(ctx context.Context, v *visit) (*sheet, error) {
 		return nil, err
 	}
 	s := k.sheet(v, &x)
-	s.Title, s.Button = k.title(&x), "Save the "+k.noun
+	s.Title, s.Button, s.Scope, s.shows = k.title(&x), "Save the "+k.noun, k.need(v, &x), true
 	if k.origin == nil {
 		return s, nil
 	}
 	p, file := k.origin(&x)
 	s.Text = originText(v, p, file)
 	if p.Origin == "program" {
-		s.Button = ""
-		for _, i := range s.Inputs {
-			i.Fixed = true
-		}
+		s.fix()
 	}
 	return s, nil
 }
@@ -231,7 +231,7 @@ func (k *kind[T]) ask(ctx context.Context, v *visit) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Title: "Delete " + k.title(&x) + "?", Up: "/settings/" + k.path, UpName: k.tab, Scope: k.scope, Facts: k.gone(&x),
+	q := &question{Title: "Delete " + k.title(&x) + "?", Up: "/settings/" + k.path, UpName: k.tab, Scope: k.need(v, &x), Facts: k.gone(&x),
 		Button: "Delete the " + k.noun, Stay: "Keep it", NoReason: true}
 	if k.origin != nil {
 		if p, file := k.origin(&x); file {
@@ -258,15 +258,27 @@ func (k *kind[T]) remove(ctx context.Context, v *visit) (done, error) {
 	return done{To: "/settings/" + k.path, Note: note{Text: "The " + k.noun + " is deleted.", Weir: []string{"weir " + k.path + verb + quoted(v.PathValue("name"))}}}, err
 }
 
-// verbsOfKind are the verbs of a setting: change, and delete if it comes from here.
-func verbsOfKind(path, name, scope string, p api.Provenance) []act {
-	list := []act{{Name: "Change", Of: name, Path: "/settings/" + path + "/" + escape(name) + "/edit"}}
-	if p.Origin == "program" {
-		list[0].Name = "Show"
-		return list
+// need returns what it takes to change one.
+func (k *kind[T]) need(v *visit, x *T) string {
+	if k.owners == nil {
+		return k.scope
 	}
-	if p.Origin != "file" {
-		list = append(list, act{Name: "Delete", Of: name, Path: "/settings/" + path + "/" + escape(name) + "/delete", Scope: scope, Danger: true})
+	return v.needFor(k.scope, k.owners(x))
+}
+
+// changes returns what changes one: change, and delete if it comes from here. What cannot be changed can be looked at.
+func (k *kind[T]) changes(v *visit, x *T) []act {
+	at := "/settings/" + k.path + "/" + escape(k.name(x))
+	var from api.Provenance
+	if k.origin != nil {
+		from, _ = k.origin(x)
+	}
+	if from.Origin == "program" || !v.may(k.need(v, x)) {
+		return []act{{Name: "Show", Of: k.title(x), Path: at + "/edit"}}
+	}
+	list := []act{{Name: "Change", Of: k.title(x), Path: at + "/edit"}}
+	if from.Origin != "file" {
+		list = append(list, act{Name: "Delete", Of: k.title(x), Path: at + "/delete", Danger: true})
 	}
 	return list
 }

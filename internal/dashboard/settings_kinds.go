@@ -18,6 +18,7 @@ func (d *Dashboard) settingsPages() {
 	register(d, &connectionKind)
 	register(d, &templateKind)
 	register(d, &tenantKind)
+	d.sheet("/settings/new/template", d.newTemplate, d.createTemplate)
 	d.sheet("/settings/actions/{name}/test", d.askTestAction, d.testAction)
 	d.form("/settings/connections/{name}/test", d.testConnection)
 	d.keyPages()
@@ -84,8 +85,9 @@ var actionKind = kind[api.Action]{
 		return []cell{{Text: a.Name, Link: "/settings/actions/" + escape(a.Name) + "/edit"}, {Sign: &state}, {Text: cmp.Or(a.URL, "in the program"), Code: a.URL != "", P2: true},
 			{Text: batch, Num: true, P2: true}, {Text: cmp.Or(a.Resource, a.Name), P2: true}, {Text: tenantsOf(a.Tenants), P2: true}, originCell(a.Provenance, a.File != nil)}
 	},
-	verbs: func(_ *visit, a *api.Action) []act {
-		return append([]act{{Name: "Test", Of: a.Name, Path: "/settings/actions/" + escape(a.Name) + "/test"}}, verbsOfKind("actions", a.Name, "admin", a.Provenance)...)
+	owners: func(a *api.Action) []string { return a.Tenants },
+	verbs: func(a *api.Action) []act {
+		return []act{{Name: "Test", Of: a.Name, Path: "/settings/actions/" + escape(a.Name) + "/test", Scope: "submit"}}
 	},
 	inputs: func(_ *visit, a *api.Action) []*input {
 		var retry api.Retry
@@ -138,9 +140,9 @@ var connectionKind = kind[api.Connection]{
 		return []cell{{Text: c.Name, Link: "/settings/connections/" + escape(c.Name) + "/edit"}, {Text: nameOf(connectionKinds, c.Kind)}, {Text: c.URL, Code: true, P2: true},
 			{Text: tenantsOf(c.Tenants), P2: true}, originCell(c.Provenance, c.File != nil)}
 	},
-	verbs: func(_ *visit, c *api.Connection) []act {
-		return append([]act{{Name: "Test", Of: c.Name, Path: "/settings/connections/" + escape(c.Name) + "/test", Post: true, Scope: "admin"}},
-			verbsOfKind("connections", c.Name, "admin", c.Provenance)...)
+	owners: func(c *api.Connection) []string { return c.Tenants },
+	verbs: func(c *api.Connection) []act {
+		return []act{{Name: "Test", Of: c.Name, Path: "/settings/connections/" + escape(c.Name) + "/test", Post: true, Scope: "admin"}}
 	},
 	inputs: func(_ *visit, c *api.Connection) []*input {
 		return []*input{
@@ -162,7 +164,7 @@ var connectionKind = kind[api.Connection]{
 var connectionKinds = []option{{"postgres", "PostgreSQL"}, {"s3", "S3 or compatible"}, {"kafka", "Kafka"}, {"http", "HTTP"}}
 
 var templateKind = kind[api.Template]{
-	tab: "Templates", path: "templates", noun: "template", scope: "submit", weir: "weir templates list",
+	tab: "Templates", path: "templates", noun: "template", scope: "submit", weir: "weir templates list", made: true,
 	text:  "Bulk actions that are prepared once and used often, with parameters that are filled in each time.",
 	empty: "A template is a bulk action that others can start by filling in a few values. Create the first one.",
 	heads: []head{{Name: "Name"}, {Name: "Title"}, {Name: "Tenant", P2: true}, {Name: "Parameters", P2: true}, {Name: "Changed", P2: true}},
@@ -176,8 +178,14 @@ var templateKind = kind[api.Template]{
 		return []cell{{Text: t.Name, Link: "/settings/templates/" + escape(t.Name) + "/edit"}, {Text: t.Title, Sub: cutText(t.Description)}, {Text: cmp.Or(t.Tenant, "Shared"), P2: true},
 			{Text: cmp.Or(strings.Join(params, ", "), "None"), P2: true}, {At: t.ChangedAt, P2: true}}
 	},
-	verbs: func(_ *visit, t *api.Template) []act {
-		return append([]act{{Name: "Schedule", Of: t.Name, Path: "/schedules/new?template=" + escape(t.Name)}}, verbsOfKind("templates", t.Name, "submit", api.Provenance{})...)
+	owners: func(t *api.Template) []string {
+		if t.Tenant == "" {
+			return nil
+		}
+		return []string{t.Tenant}
+	},
+	verbs: func(t *api.Template) []act {
+		return []act{{Name: "Schedule", Of: t.Name, Path: "/schedules/new?template=" + escape(t.Name), Scope: "submit"}}
 	},
 	inputs: func(_ *visit, t *api.Template) []*input {
 		params := ""
@@ -192,8 +200,8 @@ var templateKind = kind[api.Template]{
 			{Name: "title", Label: "Title", Value: t.Title, Place: "Spring reward"},
 			{Name: "description", Label: "Description", Kind: "area", Value: t.Description, Hint: "For the people who use it."},
 			{Name: "tenant", Label: "Tenant", Value: t.Tenant, Fixed: t.Name != "", Hint: "Empty: the only tenant of your key, else shared by all."},
-			{Name: "params", Label: "Parameters, as JSON or YAML", Kind: "code", Value: params, Place: "- name: amount\n  type: integer\n  title: Amount\n  required: true", Hint: "A list: name, type (string, number, integer, boolean, date), title, required, default, allowed, min, max."},
-			{Name: "bulk_action", Label: "Bulk action, as JSON or YAML", Kind: "code", Value: bulk, Needed: true, Place: "steps:\n- action: award\n  input:\n    amount: params.amount", Hint: "Its steps and rules. Expressions see a parameter as params.NAME."},
+			{Name: "params", Label: "Parameters, as JSON or YAML", Kind: "code", Folded: true, Value: params, Place: "- name: amount\n  type: integer\n  title: Amount\n  required: true", Hint: "A list: name, type (string, number, integer, boolean, date), title, required, default, allowed, min, max."},
+			{Name: "bulk_action", Label: "Bulk action, as JSON or YAML", Kind: "code", Folded: true, Value: bulk, Place: "steps:\n- action: award\n  input:\n    amount: params.amount", Hint: "Its steps and rules. Expressions see a parameter as params.NAME."},
 		}
 	},
 	read: func(_ *visit, s *sheet, t *api.Template) {
@@ -219,7 +227,7 @@ func cutText(s string) string {
 }
 
 var tenantKind = kind[api.Tenant]{
-	tab: "Tenants", path: "tenants", noun: "tenant", scope: "control", weir: "weir tenants list", every: true,
+	tab: "Tenants", path: "tenants", noun: "tenant", scope: ofAll + "control", weir: "weir tenants list", every: true,
 	text:  "How much each tenant may use. A tenant that is not listed has the weight 1 and no limits of its own.",
 	empty: "No tenant has settings of its own: all have the weight 1 and no limits.",
 	heads: []head{{Name: "Name"}, {Name: "State"}, {Name: "Weight", Num: true}, {Name: "Tasks at once", Num: true, P2: true}, {Name: "Pending items", Num: true, P2: true}, {Name: "From", P2: true}},
@@ -240,7 +248,6 @@ var tenantKind = kind[api.Tenant]{
 		return []cell{{Text: t.Name, Link: "/settings/tenants/" + escape(t.Name) + "/edit"}, {Sign: &state}, {Text: strconv.FormatFloat(cmp.Or(t.Weight, 1), 'g', -1, 64), Num: true},
 			{Text: limit(int64(t.MaxTasks)), Num: true, P2: true}, {Text: limit(t.MaxPending), Num: true, P2: true}, originCell(t.Provenance, t.File != nil)}
 	},
-	verbs: func(_ *visit, t *api.Tenant) []act { return verbsOfKind("tenants", t.Name, "control", t.Provenance) },
 	inputs: func(_ *visit, t *api.Tenant) []*input {
 		weight := ""
 		if t.Weight != 0 {

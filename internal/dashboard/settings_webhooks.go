@@ -28,12 +28,8 @@ var webhookKind = kind[api.Webhook]{
 		return []cell{{Text: w.URL, Link: "/settings/webhooks/" + escape(w.ID), Sub: w.Note}, {Sign: webhookSign(w), Sub: w.Reason}, {Text: cmp.Or(w.Tenant, "All"), P2: true},
 			{Text: cmp.Or(strings.ReplaceAll(strings.Join(w.Events, ", "), "bulk_action.", ""), "All"), P2: true}, originCell(w.Provenance, w.File != nil)}
 	},
-	verbs: func(_ *visit, w *api.Webhook) []act {
-		list := verbsOfKind("webhooks", w.ID, "control", w.Provenance)
-		for i := range list {
-			list[i].Of = w.URL
-		}
-		return append([]act{{Name: "Test", Of: w.URL, Path: "/settings/webhooks/" + escape(w.ID) + "/test", Post: true, Scope: "control"}}, list...)
+	verbs: func(w *api.Webhook) []act {
+		return []act{{Name: "Test", Of: w.URL, Path: "/settings/webhooks/" + escape(w.ID) + "/test", Post: true, Scope: "control"}}
 	},
 	inputs: webhookInputs,
 	read: func(_ *visit, s *sheet, w *api.Webhook) {

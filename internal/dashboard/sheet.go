@@ -3,11 +3,8 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weirhq/weir/api"
 )
@@ -32,6 +29,8 @@ type sheet struct {
 	Hidden []fact // fields to send along
 	Once   bool
 	Action string
+	// shows says that the page is also there to look at what it could change.
+	shows bool
 }
 
 // input is one field of a form, with what was typed and what is wrong with it.
@@ -50,6 +49,12 @@ type input struct {
 	// Group begins a part of the form under this heading. Half leaves room for another input beside.
 	Group string
 	Half  bool
+	// Folded puts it behind a disclosure: few people need it.
+	Folded bool
+	// param is the parameter of a template that it asks for, nil for others.
+	param *paramField
+	// fresh says that it came with a choice that a person has just made: the form did not show it before.
+	fresh bool
 }
 
 // option is one choice of a select.
@@ -63,6 +68,10 @@ func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*shee
 			return content{}, err
 		}
 		s.see()
+		if s.shows && !v.may(s.Scope) {
+			s.fix()
+			s.Text = strings.TrimSpace(s.Text + " " + v.lack(s.Scope))
+		}
 		return s.content(v), nil
 	})
 	d.form(path, func(ctx context.Context, v *visit) (done, error) {
@@ -84,6 +93,14 @@ func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*shee
 	})
 }
 
+// fix leaves a form that only shows.
+func (s *sheet) fix() {
+	s.Button, s.Check, s.Stay = "", "", cmp.Or(s.Stay, "Back")
+	for _, i := range s.Inputs {
+		i.Fixed = true
+	}
+}
+
 // see notes what the form shows before anything is typed, if it is about something that others can change.
 func (s *sheet) see() string {
 	if s.Once {
@@ -91,11 +108,31 @@ func (s *sheet) see() string {
 	}
 	var values []string
 	for _, i := range s.Inputs {
-		values = append(values, i.Name, i.Value)
+		if !i.fresh {
+			values = append(values, i.Name, i.Value)
+		}
 	}
 	seen := seenOf(values...)
 	s.Hidden = append(s.Hidden, fact{seenField, seen})
 	return seen
+}
+
+// Plain and Folded return the inputs that are shown at once, and those behind a disclosure.
+func (s *sheet) Plain() []*input  { return s.inputs(false) }
+func (s *sheet) Folded() []*input { return s.inputs(true) }
+
+func (s *sheet) inputs(folded bool) (list []*input) {
+	for _, i := range s.Inputs {
+		if i.Folded == folded {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Unfolded reports whether something behind the disclosure has to be seen.
+func (s *sheet) Unfolded() bool {
+	return slices.ContainsFunc(s.Inputs, func(i *input) bool { return i.Folded && i.Fault != "" })
 }
 
 // ID returns the id of the element.
@@ -135,8 +172,10 @@ func (s *sheet) again(v *visit) error { return &pageAgain{"sheet", s.content(v)}
 
 // read takes what was typed.
 func (s *sheet) read(v *visit) {
+	_ = v.FormValue("") // parses the form
 	for _, i := range s.Inputs {
-		if !i.Fixed {
+		if _, sent := v.Form[i.Name]; !i.Fixed && (sent || !i.fresh) {
+			i.fresh = false
 			i.Value = strings.TrimSpace(strings.ReplaceAll(v.FormValue(i.Name), "\r\n", "\n"))
 		}
 	}
@@ -201,94 +240,4 @@ func faultText(x api.Fault) string {
 		text += "; " + x.Fix
 	}
 	return text
-}
-
-// number reads a whole number; nothing is 0.
-func (s *sheet) number(name string) int64 {
-	i := s.at(name)
-	if i.Value == "" {
-		return 0
-	}
-	n, err := strconv.ParseInt(strings.ReplaceAll(i.Value, ",", ""), 10, 64)
-	if err != nil {
-		i.Fault = "Write a whole number, such as 100."
-	}
-	return n
-}
-
-// real reads a number; nothing is 0.
-func (s *sheet) real(name string) float64 {
-	i := s.at(name)
-	if i.Value == "" {
-		return 0
-	}
-	n, err := strconv.ParseFloat(i.Value, 64)
-	if err != nil {
-		i.Fault = "Write a number, such as 1.5."
-	}
-	return n
-}
-
-// duration reads a span; nothing is 0.
-func (s *sheet) duration(name string) (d api.Duration) {
-	if i := s.at(name); i.Value != "" {
-		if err := d.UnmarshalText([]byte(i.Value)); err != nil {
-			i.Fault = err.Error()
-		}
-	}
-	return d
-}
-
-// moment reads a local time of the viewer, as inputs of the type datetime-local write it; nothing is zero.
-func (s *sheet) moment(name string, zone *time.Location) time.Time {
-	i := s.at(name)
-	if i.Value == "" {
-		return time.Time{}
-	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, i.Value, zone); err == nil {
-			return t
-		}
-	}
-	i.Fault = "Write a date and a time, such as 2026-12-24 09:00."
-	return time.Time{}
-}
-
-// list reads names that are separated by commas, spaces or lines.
-func (s *sheet) list(name string) []string {
-	return strings.FieldsFunc(s.at(name).Value, func(r rune) bool { return strings.ContainsRune(", \n\t", r) })
-}
-
-// pairs reads lines such as Name: value.
-func (s *sheet) pairs(name string) map[string]string {
-	i := s.at(name)
-	var out map[string]string
-	for n, line := range strings.Split(i.Value, "\n") {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		key, value, ok := strings.Cut(line, ":")
-		if !ok {
-			i.Fault = "Line " + strconv.Itoa(n+1) + " has no colon; write each as Name: value."
-			continue
-		}
-		if out == nil {
-			out = map[string]string{}
-		}
-		out[strings.TrimSpace(key)] = strings.TrimSpace(value)
-	}
-	return out
-}
-
-// json reads a value of JSON; nothing is nil.
-func (s *sheet) json(name string) json.RawMessage {
-	i := s.at(name)
-	if i.Value == "" {
-		return nil
-	}
-	var any json.RawMessage
-	if err := json.Unmarshal([]byte(i.Value), &any); err != nil {
-		i.Fault = "This is not JSON: " + err.Error() + "."
-	}
-	return any
 }

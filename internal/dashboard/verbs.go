@@ -72,15 +72,15 @@ var verbs = []verb{
 		do:   func(ctx context.Context, c *client.Client, id, _ string) error { return c.Delete(ctx, id) }},
 }
 
-// verbsOf returns what can be done with a bulk action: by buttons, and in the menu.
-func verbsOf(b *api.BulkAction) (buttons, more []verb) {
-	for _, v := range verbs {
+// verbsOf returns what the person can do with a bulk action: by buttons, and in the menu.
+func (v *visit) verbsOf(b *api.BulkAction) (buttons, more []verb) {
+	for _, x := range verbs {
 		switch {
-		case !v.possible(b):
-		case v.More:
-			more = append(more, v)
+		case !x.possible(b), !v.may(x.Scope):
+		case x.More:
+			more = append(more, x)
 		default:
-			buttons = append(buttons, v)
+			buttons = append(buttons, x)
 		}
 	}
 	return buttons, more

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -24,6 +22,8 @@ type visit struct {
 	who   api.Whoami
 	// root is what all addresses of pages begin with.
 	root string
+	// readOnly says that the pages only show.
+	readOnly bool
 }
 
 // fill makes the content of a page.
@@ -47,11 +47,11 @@ func (d *Dashboard) page(path, name string, fill fill) {
 		}
 		v, err := d.visit(r)
 		var c content
-		if err == nil && d.opts.ReadOnly && changes(name) {
-			err = errReadOnly
-		}
 		if err == nil {
 			c, err = fill(r.Context(), v)
+		}
+		if err == nil {
+			err = v.allowed(c.Page)
 		}
 		if err != nil {
 			d.fail(w, v, err)
@@ -59,11 +59,6 @@ func (d *Dashboard) page(path, name string, fill fill) {
 		}
 		d.render(w, v, name, http.StatusOK, c)
 	})
-}
-
-// changes reports whether a page is nothing but a form that changes something.
-func changes(name string) bool {
-	return name == "confirm" || name == "sheet" || strings.HasPrefix(name, "new-")
 }
 
 // visit begins to answer a request, with the access of the person who is signed in.
@@ -78,7 +73,7 @@ func (d *Dashboard) visit(r *http.Request) (*visit, error) {
 }
 
 func (d *Dashboard) visitWith(r *http.Request, key string) (v *visit, err error) {
-	v = &visit{Request: r, clock: format.Clock{Zone: zoneOf(r), Now: d.now()}, calls: &calls{keyed: key != ""}, root: d.opts.Prefix + Root}
+	v = &visit{Request: r, clock: format.Clock{Zone: zoneOf(r), Now: d.now()}, calls: &calls{keyed: key != ""}, root: d.opts.Prefix + Root, readOnly: d.opts.ReadOnly}
 	// The API sees the host and the address of the browser: it knows its own names, and slows down who guesses keys.
 	v.api, err = client.New(client.Options{
 		Server: "http://" + r.Host, Key: key, UserAgent: "weir-dashboard", Tries: 1,
@@ -98,14 +93,6 @@ func zoneOf(r *http.Request) *time.Location {
 	}
 	return time.Local
 }
-
-// can reports whether the person has a scope.
-func (v *visit) can(scope string) bool {
-	return slices.Contains(v.who.Scopes, scope) || slices.Contains(v.who.Scopes, "admin")
-}
-
-// operates reports whether the person sees what all tenants share, as the API decides it.
-func (v *visit) operates() bool { return len(v.who.Tenants) == 0 || v.can("control") }
 
 // pageOf asks for one page of a list. The path begins with /v1; empty values of the query are left out.
 func pageOf[T any](ctx context.Context, v *visit, path string, query url.Values) (page api.Page[T], err error) {

@@ -1,0 +1,187 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir/api"
+)
+
+// likePrefix begins the value of a choice that is a bulk action, and not a template.
+const likePrefix = "like:"
+
+// whatInputs let a person choose what a schedule makes: a template with its parameters, or the same as a bulk action.
+func (v *visit) whatInputs(ctx context.Context, s *api.Schedule) ([]*input, error) {
+	templates, err := collect(v.api.Templates().List(ctx), mostSchedules)
+	if err != nil {
+		return nil, err
+	}
+	bulks, err := v.recent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := s.BulkAction.Template
+	if like := v.URL.Query().Get("like"); like != "" {
+		now = likePrefix + like
+	}
+	chosen := now
+	if v.Method == http.MethodPost {
+		chosen = v.PostFormValue("bulk_action.template")
+	}
+	from := []option{{"", "What the whole definition says, below"}}
+	for _, t := range templates {
+		from = append(from, option{t.Name, "Template: " + cmp.Or(t.Title, t.Name)})
+	}
+	for _, b := range bulks {
+		from = append(from, option{likePrefix + b.Value, "The same as " + b.Name})
+	}
+	list := []*input{{Name: "bulk_action.template", Label: "What it makes", Kind: "select", Options: from, Value: now,
+		Hint: "A template, or a bulk action that you have made before."}}
+	if chosen != "" && !slices.ContainsFunc(from, func(o option) bool { return o.Value == chosen }) {
+		list[0].Options = append(list[0].Options, option{chosen, chosen})
+	}
+	i := slices.IndexFunc(templates, func(t api.Template) bool { return t.Name == chosen })
+	if i < 0 {
+		return list, nil
+	}
+	given := s.BulkAction.Params
+	if chosen != s.BulkAction.Template {
+		given = nil
+	}
+	for _, f := range fieldsOf(&templates[i], given, nil) {
+		list = append(list, f.input(chosen != now))
+	}
+	return list, nil
+}
+
+// paramsOf begins the names of the inputs of parameters.
+const paramsOf = "bulk_action.params."
+
+// input makes an input of a parameter. It is fresh if the template was chosen just now.
+func (f *paramField) input(fresh bool) *input {
+	i := &input{Name: paramsOf + f.Name, Half: true, Label: f.Label, Kind: f.Input, Value: f.Text, Hint: f.Hint, Needed: f.Required, param: f, fresh: fresh}
+	if len(f.Options) > 0 {
+		i.Kind = "select"
+		for _, o := range f.Options {
+			i.Options = append(i.Options, option{o.Value, o.Name})
+		}
+	}
+	return i
+}
+
+// params reads the parameters of a template.
+func (s *sheet) params() json.RawMessage {
+	var fields []paramField
+	for _, i := range s.Inputs {
+		if i.param != nil {
+			f := *i.param
+			f.Text = i.Value
+			fields = append(fields, f)
+		}
+	}
+	return valuesOf(fields)
+}
+
+const sourceAt = "bulk_action.source"
+
+// sourceInputs let a person say where the items come from at each time.
+func (v *visit) sourceInputs(ctx context.Context, now *api.Source) ([]*input, error) {
+	all, err := collect(v.api.Connections().List(ctx), mostSettings)
+	if err != nil {
+		return nil, err
+	}
+	f := sourceOf(now)
+	where := []option{{"", "None: what it makes names a source, or a URL is below"}}
+	kinds := map[string]bool{}
+	for _, c := range all {
+		where = append(where, option{c.Name, c.Name + ", " + nameOf(connectionKinds, c.Kind)})
+		kinds[c.Kind] = true
+	}
+	list := []*input{{Name: sourceAt, Group: "Where its items come from", Label: "Connection", Kind: "select", Options: where, Value: f.Connection,
+		Hint: "The items are read anew at each time: from a database, an object store, Kafka or a segment. An uploaded file cannot be used, because it is removed once it was read: " +
+			"put the file into an object store, under the same name each time."}}
+	add := func(kind string, more ...*input) {
+		if kinds[kind] {
+			list = append(list, more...)
+		}
+	}
+	add("postgres", &input{Name: sourceAt + ".postgres.query", Label: "PostgreSQL: query", Kind: "area", Value: f.Query, Place: "SELECT id, amount FROM users"},
+		&input{Name: sourceAt + ".postgres.key", Half: true, Label: "PostgreSQL: unique column to read by", Value: f.keyOf(now), Place: "id"})
+	add("s3", &input{Name: sourceAt + ".object.bucket", Half: true, Label: "Object store: bucket", Value: f.Bucket},
+		&input{Name: sourceAt + ".object.key", Half: true, Label: "Object store: object", Value: f.Object, Place: "exports/users.csv"})
+	add("kafka", &input{Name: sourceAt + ".kafka.topic", Half: true, Label: "Kafka: topic", Value: f.Topic})
+	return append(list, &input{Name: sourceAt + ".segment.url", Label: "URL of a segment", Kind: "url", Value: f.URL, Place: "https://crm.example.com/segments/7",
+		Hint: "A list that a service of yours serves page by page. It needs no connection, unless it asks for a password."}), nil
+}
+
+// keyOf returns the column of a query.
+func (f *sourceForm) keyOf(now *api.Source) string {
+	if now == nil || now.Postgres == nil {
+		return ""
+	}
+	return f.Key
+}
+
+// plainSource reports whether the fields of a form can say all of a source.
+func plainSource(s *api.Source, kind string) bool {
+	f := sourceOf(s)
+	same, bad := f.source(kind)
+	if s == nil || bad != nil {
+		return false
+	}
+	a, _ := json.Marshal(s)    // texts alone
+	b, _ := json.Marshal(same) // texts alone
+	return string(a) == string(b)
+}
+
+// source reads where the items come from, nil if the form says nothing of it.
+func (s *sheet) source(ctx context.Context, v *visit) (*api.Source, error) {
+	value := func(name string) string { return s.at(sourceAt + "." + name).Value }
+	f := sourceForm{Connection: s.at(sourceAt).Value, Query: value("postgres.query"), Key: value("postgres.key"), Bucket: value("object.bucket"),
+		Object: value("object.key"), Topic: value("kafka.topic"), URL: value("segment.url")}
+	if f == (sourceForm{}) {
+		return nil, nil
+	}
+	kind := ""
+	if f.Connection != "" {
+		c, err := v.api.Connections().Get(ctx, f.Connection)
+		if err != nil {
+			return nil, err
+		}
+		kind = c.Kind
+	}
+	src, bad := f.source(kind)
+	if bad != nil {
+		s.at(sourceAt).Fault = bad.text
+	}
+	return src, nil
+}
+
+// bulkAction reads what a schedule makes. The whole definition applies where the fields say nothing.
+func (s *sheet) bulkAction(ctx context.Context, v *visit) (n api.NewBulkAction, err error) {
+	s.define("bulk_action", &n)
+	chosen := s.at("bulk_action.template").Value
+	if id, like := strings.CutPrefix(chosen, likePrefix); like {
+		own := n
+		if _, n, err = v.again(ctx, id); err != nil {
+			return n, err
+		}
+		if n.Source == nil {
+			n.Source, n.Items = own.Source, own.Items
+		}
+	} else {
+		n.Template = chosen
+		if given := s.params(); given != nil || chosen != "" {
+			n.Params = given
+		}
+	}
+	from, err := s.source(ctx, v)
+	if from != nil {
+		n.Source = from
+	}
+	return n, err
+}
