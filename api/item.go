@@ -33,6 +33,7 @@ type ItemResult struct {
 	Message    string          `json:"message,omitempty"`
 	Reason     string          `json:"reason,omitempty" doc:"Why it was cancelled. skipped: it is done, without a call at its last step"`
 	Attempts   int             `json:"attempts"`
+	RetriedBy  string          `json:"retried_by,omitempty" doc:"In downloads: the retry from which its state is; not set for an item that no retry took"`
 	Data       json.RawMessage `json:"data,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	History    []ItemEvent     `json:"history,omitempty" nullable:"false"`

@@ -17,6 +17,7 @@ type Report struct {
 	Combined   *Counts      `json:"combined,omitempty" doc:"Counts that include the retries"`
 	Counts     Counts       `json:"counts"`
 	Duplicates int64        `json:"duplicates"`
+	BadLines   int64        `json:"bad_lines" doc:"Rows of the input that were left out because they are invalid"`
 	Steps      []StepReport `json:"steps" nullable:"false"`
 	Errors     []ErrorGroup `json:"error_groups" nullable:"false"`
 	Waited     []Waited     `json:"waited" nullable:"false"`
@@ -54,11 +55,12 @@ type Accuracy struct {
 	Error float64  `json:"error" doc:"Actual duration divided by forecast, minus 1"`
 }
 
-// Files holds the URLs of the rows of a report.
+// Files holds the URLs of the rows of a report, each item as it ended after all retries.
 type Files struct {
 	Done      string `json:"done_csv"`
 	Failed    string `json:"failed_csv"`
 	Cancelled string `json:"cancelled_csv"`
+	BadRows   string `json:"bad_rows_csv,omitempty" doc:"Rows of the upload that were left out because they are invalid"`
 }
 
 // ForecastRequest asks for a forecast.

@@ -25,6 +25,12 @@ func (c *Client) ChangeDraft(ctx context.Context, id string, edit func(*api.NewB
 	return change(ctx, c, route(bulkActions, id, "draft"), edit)
 }
 
+// BadRows streams the bad rows of the upload of a draft, or of a bulk action that was made of one, as CSV. The caller
+// closes it.
+func (c *Client) BadRows(ctx context.Context, id string) (io.ReadCloser, error) {
+	return c.stream(ctx, route(bulkActions, id, "bad-rows"), "*/*")
+}
+
 // Check reads the rows of a draft and tells which can be used, with up to so many bad ones. 0 is the server's own number.
 func (c *Client) Check(ctx context.Context, id string, faults int) (api.DataCheck, error) {
 	return get[api.DataCheck](ctx, c, "GET", with(route(bulkActions, id, "check"), "limit", positive(faults)), nil)

@@ -49,8 +49,9 @@ func (w *Writer) check(s *Summary) error {
 	if err := s.Check(); err != nil {
 		return fmt.Errorf("report does not add up: %w", err)
 	}
+	c := s.ofRows()
 	for k, want := range map[kind]int64{
-		doneFile: s.Counts.Done, failedFile: s.Counts.Failed, cancelledFile: s.Counts.Cancelled, pendingFile: s.Counts.Pending(),
+		doneFile: c.Done, failedFile: c.Failed, cancelledFile: c.Cancelled, pendingFile: c.Pending(),
 		duplicatesFile: s.Duplicates, invalidFile: s.Invalid,
 	} {
 		got := int64(w.rows(k))

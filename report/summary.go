@@ -30,7 +30,10 @@ type Summary struct {
 	Errors     []Group     `json:"error_groups"`
 	Waited     []Wait      `json:"waited"`
 	Losses     []Loss      `json:"losses,omitempty"`
-	Files      []File      `json:"files"` // filled in by Writer.Close
+	// Combined are the counts that include the retries. The rows are then counted by it, since each has the state
+	// of its item after all retries. Nil: no retries.
+	Combined *weir.Counts `json:"combined,omitempty"`
+	Files    []File       `json:"files"` // filled in by Writer.Close
 }
 
 // Step tells what happened at one step.
@@ -88,6 +91,9 @@ func (s *Summary) Check() error {
 	if err := checkCounts(s.Counts); err != nil {
 		return err
 	}
+	if err := checkCounts(s.ofRows()); err != nil {
+		return fmt.Errorf("combined: %w", err)
+	}
 	for _, st := range s.Steps {
 		if n := st.Done + st.Failed + st.LeftOut; n > s.Counts.Total {
 			return fmt.Errorf("step %s: %d items done, failed and left out, total is %d", st.Name, n, s.Counts.Total)
@@ -101,6 +107,14 @@ func (s *Summary) Check() error {
 		return fmt.Errorf("error groups: %d items in all groups together, %d failed", grouped, s.Counts.Failed)
 	}
 	return nil
+}
+
+// ofRows returns the counts of the rows: those with retries, if any.
+func (s *Summary) ofRows() weir.Counts {
+	if s.Combined != nil {
+		return *s.Combined
+	}
+	return s.Counts
 }
 
 func checkCounts(c weir.Counts) error {

@@ -72,7 +72,7 @@ func (l *ledger) set(fails func(step string, n int) bool, hold chan struct{}) {
 func campaignOf(t *testing.T, l *ledger, items int) (*nodetest.Node, api.BulkAction) {
 	l.lines = map[string][]string{}
 	l.fails = func(step string, n int) bool { return step == "two" && n%5 == 0 || step == "three" && n%7 == 0 }
-	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{l.step("one"), l.step("two"), l.step("three")}})
+	n := nodetest.Start(t, nodetest.Options{Partitions: 16, Steps: []weir.Step{l.step("one"), l.step("two"), l.step("three")}})
 	var rows strings.Builder
 	for i := range items {
 		fmt.Fprintf(&rows, `{"id":"u%d","n":%d}`+"\n", i, i)

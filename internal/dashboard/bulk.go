@@ -25,6 +25,7 @@ func (d *Dashboard) bulkPages() {
 	d.form("/bulk-actions/{id}/rules", d.changeRules)
 	d.page("/bulk-actions/{id}/report", "bulk-report", d.bulkReport)
 	d.download("/bulk-actions/{id}/results", bulkResults)
+	d.download("/bulk-actions/{id}/bad-rows.csv", badRows)
 	d.form("/bulk-actions/{id}/retry", d.retryItems)
 	d.page("/bulk-actions/{id}/{verb}", "confirm", d.confirmVerb)
 	d.form("/bulk-actions/{id}/{verb}", d.act)

@@ -24,7 +24,7 @@ func (d *Dashboard) newPages() {
 	d.form("/new/{id}/source", d.saveSource)
 	d.page("/new/{id}/mapping", "new-mapping", d.newMapping)
 	d.form("/new/{id}/mapping", d.saveMapping)
-	d.mux.HandleFunc("GET "+Root+"/new/{id}/bad-rows.csv", d.badRows)
+	d.download("/new/{id}/bad-rows.csv", badRows)
 	d.page("/new/{id}/rules", "new-rules", d.newRules)
 	d.form("/new/{id}/rules", d.saveRules)
 	d.page("/new/{id}/forecast", "new-forecast", d.newForecast)

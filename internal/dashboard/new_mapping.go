@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"encoding/csv"
 	"net/http"
 	"slices"
 	"strconv"
@@ -25,8 +24,8 @@ type mappingPage struct {
 	Changed    bool  // the form has changed that number
 }
 
-// badShown is how many bad rows the page lists, and badSaved how many the file has.
-const badShown, badSaved = 50, 1000
+// badShown is how many bad rows the page lists; the file has all.
+const badShown = 50
 
 func (d *Dashboard) newMapping(ctx context.Context, v *visit) (content, error) {
 	w, err := v.openChecked(ctx, badShown)
@@ -172,33 +171,8 @@ func (p *mappingPage) place(field string) string {
 	return ""
 }
 
-// badRows sends the bad rows as a file.
-func (d *Dashboard) badRows(rw http.ResponseWriter, r *http.Request) {
-	v, err := d.visit(r)
-	if err != nil {
-		d.fail(rw, v, err)
-		return
-	}
-	c, err := v.api.Check(r.Context(), r.PathValue("id"), badSaved)
-	if err != nil {
-		d.fail(rw, v, err)
-		return
-	}
-	rw.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	rw.Header().Set("Content-Disposition", `attachment; filename="bad-rows.csv"`)
-	rw.Header().Set("Cache-Control", "no-store")
-	out := csv.NewWriter(rw)
-	rows := [][]string{{"line", "column", "value", "problem", "fix"}}
-	for _, f := range c.Faults {
-		rows = append(rows, []string{strconv.FormatInt(f.Line, 10), harmless(f.Field), harmless(f.Value), f.Message, f.Fix})
-	}
-	_ = out.WriteAll(rows) // the browser is gone
-}
-
-// harmless keeps a spreadsheet from taking a text for a formula.
-func harmless(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
+// badRows streams the bad rows of an upload.
+func badRows(ctx context.Context, v *visit) (file, error) {
+	body, err := v.api.BadRows(ctx, v.PathValue("id"))
+	return file{Name: "bad-rows.csv", Body: body}, err
 }

@@ -364,7 +364,7 @@ func TestBadRowsCanBeRefusedAndDownloaded(t *testing.T) {
 		}
 	}
 	_, file := b.get(at + "/bad-rows.csv")
-	if !strings.HasPrefix(file, "line,column,value,problem,fix\n3,user_id,") {
+	if !strings.HasPrefix(file, "weir_line,weir_problem,weir_fix,user_id,") {
 		t.Errorf("the bad rows are %q", file)
 	}
 	_, page := b.get(at + "/delete")

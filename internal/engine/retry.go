@@ -83,9 +83,18 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 // in the order in which they were accepted. One whose results are no longer kept
 // is an error: what it has done is not known.
 func (b *BulkAction) Retries(ctx context.Context) ([]*BulkAction, error) {
-	var all []*BulkAction
+	return b.allRetries(ctx, b.RetriesAt)
+}
+
+// KeptRetries is Retries without those whose results are no longer kept.
+func (b *BulkAction) KeptRetries(ctx context.Context) ([]*BulkAction, error) {
+	return b.allRetries(ctx, b.KeptRetriesAt)
+}
+
+func (b *BulkAction) allRetries(ctx context.Context,
+	at func(context.Context, int) ([]*readback.Bulk, error)) (all []*BulkAction, err error) {
 	for step := range b.Spec.Steps {
-		made, err := b.RetriesAt(ctx, step)
+		made, err := at(ctx, step)
 		if err != nil {
 			return nil, err
 		}

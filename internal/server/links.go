@@ -32,9 +32,13 @@ func (s *Server) answerBulk(b api.BulkAction, err error) (*body[api.BulkAction],
 }
 
 // filesOf returns the URLs of the rows of a bulk action.
-func (s *Server) filesOf(id string) api.Files {
+func (s *Server) filesOf(id string, badRows bool) api.Files {
 	to := func(state report.State) string {
 		return s.at(bulkPath+"/"+id) + "/results?state=" + string(state) + "&format=csv"
 	}
-	return api.Files{Done: to(report.StateDone), Failed: to(report.StateFailed), Cancelled: to(report.StateCancelled)}
+	out := api.Files{Done: to(report.StateDone), Failed: to(report.StateFailed), Cancelled: to(report.StateCancelled)}
+	if badRows {
+		out.BadRows = s.at(bulkPath+"/"+id) + "/bad-rows"
+	}
+	return out
 }

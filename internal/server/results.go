@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"path"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -13,7 +15,7 @@ import (
 	"github.com/weirhq/weir/report"
 )
 
-const aboutExports = "The rows are streamed in the order of the input. The column or member `item` holds the id of " +
+const aboutExports = "The rows are streamed in the order of the input, each item once. The column or member `item` holds the id of " +
 	"the item. A download that was cut " +
 	"off ends without its last chunk; continue it with `after` and the item of the last complete row: that response has no header. " +
 	"CSV has a column for each member of the items' documents and outputs. Cells that a spreadsheet would read as a " +
@@ -23,7 +25,8 @@ const aboutExports = "The rows are streamed in the order of the input. The colum
 func (s *Server) resultRoutes() {
 	add(s, get(access.Read, "bulk_action.results", bulkPath+"/{id}/results", "reports",
 		"Download the results of items: of failed items, unless `state` selects others").
-		about(aboutExports).responds(exportResponses()), ofBulk(s, s.results))
+		about("An item that was retried has the state in which the newest retry left it; `retried_by` names that retry. "+aboutExports).
+		responds(exportResponses()), ofBulk(s, s.results))
 }
 
 // exportResponses describes a download.
@@ -35,6 +38,13 @@ func exportResponses() map[string]*huma.Response {
 			Schema: &huma.Schema{Type: huma.TypeString}}},
 		Content: map[string]*huma.MediaType{"text/csv": text, "application/x-ndjson": text},
 	}}
+}
+
+// badRowsResponses describes a download of bad rows.
+func badRowsResponses() map[string]*huma.Response {
+	all := exportResponses()
+	delete(all["200"].Content, "application/x-ndjson")
+	return all
 }
 
 // Exporting holds the parameters of a download; exported for huma.
@@ -69,17 +79,22 @@ func (s *Server) export(ctx context.Context, x result.Export, how Exporting) (*h
 	if err != nil {
 		return nil, err
 	}
-	kind := map[string]string{"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}[how.Format]
+	return s.download(x.Name+"."+how.Format, func(ctx context.Context, to io.Writer) error { return w.WriteTo(ctx, to, how.After) }), nil
+}
+
+// download sends a file, whose extension says what it is.
+func (s *Server) download(name string, write func(context.Context, io.Writer) error) *huma.StreamResponse {
+	kind := map[string]string{".csv": "text/csv; charset=utf-8", ".ndjson": "application/x-ndjson"}[path.Ext(name)]
 	return &huma.StreamResponse{Body: func(c huma.Context) {
 		r, to := humago.Unwrap(c)
 		to.Header().Set("Content-Type", kind)
-		to.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", x.Name+"."+how.Format))
+		to.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
 		to.Header().Set("Cache-Control", "no-store")
 		out := newPatient(to, s.opts.SlowBody)
 		defer out.end()
 		ctx, cancel := s.untilDrained(r.Context())
 		defer cancel()
-		err := w.WriteTo(ctx, out, how.After)
+		err := write(ctx, out)
 		if err == nil {
 			err = out.flush()
 		}
@@ -89,7 +104,7 @@ func (s *Server) export(ctx context.Context, x result.Export, how Exporting) (*h
 			}
 			panic(http.ErrAbortHandler) // the reader sees that it is not the whole
 		}
-	}}, nil
+	}}
 }
 
 // untilDrained ends when the server stops: what is long can be asked for again.

@@ -37,7 +37,7 @@ func (s *slots) take(key string) (end func()) {
 
 // costly are the routes that read much: they share slots, so that they leave the others room.
 var costly = map[string]bool{
-	"bulk_action.results": true, "bulk_action.report": true, "item.lookup": true, "dlq.results": true, "dlq.list": true,
+	"bulk_action.results": true, "bulk_action.report": true, "item.lookup": true, "dlq.results": true, "dlq.list": true, "bulk_action.bad_rows": true,
 	"bulk_action.forecast": true, "bulk_action.check": true, "simulation.run": true, "effect.run": true, "audit.list": true,
 }
 

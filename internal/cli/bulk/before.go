@@ -3,6 +3,7 @@ package bulk
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -105,6 +106,28 @@ Exit codes: 0 all rows can be used · 5 some cannot, or would fail at the first 
 					return err
 				}
 				return showCheck(l, &c)
+			})
+		},
+	}
+}
+
+func badRowsCommand() command.Command {
+	return command.Command{
+		Use: "bad-rows ID", Short: "write the bad rows of an upload as CSV",
+		Long: `Writes all rows of the uploaded file that cannot be used to stdout, as CSV: the line, what is wrong, what to do, and the
+cells as they are in the file. Correct it and submit it again: the first three columns are not part of the items then.
+After the start it works as long as the bulk action is kept.`,
+		Example: `  weir bad-rows ba_01k9x… > bad.csv`,
+		Args:    command.BulkID,
+		Bind: func(fs *pflag.FlagSet) command.Runner {
+			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+				body, err := l.BadRows(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				defer body.Close()
+				_, err = io.Copy(l.Env.Stdout, body)
+				return err
 			})
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
@@ -74,7 +75,8 @@ func writeFolder(ctx context.Context, l *link.Link, sum *report.Summary, to loca
 	if l.Local != nil {
 		err = l.Local.Runs.List(sum.ID, w)
 	}
-	for row, bad := range itemRows(ctx, l, sum.ID) {
+	var counted weir.Counts
+	for row, bad := range itemRows(ctx, l, sum) {
 		if err == nil {
 			err = bad
 		}
@@ -84,19 +86,43 @@ func writeFolder(ctx context.Context, l *link.Link, sum *report.Summary, to loca
 		if err != nil {
 			break
 		}
+		count(&counted, row.State)
 	}
 	if err != nil {
 		_ = w.Abort() // the first error tells more
 		return err
 	}
+	if sum.Combined != nil && sum.Combined.Pending() > 0 {
+		sum.Combined = &counted // a retry has gone on since
+	}
 	return w.Close(*sum)
 }
 
-// itemRows yields every item of a bulk action: from the store of this process, or as a server sends them.
-func itemRows(ctx context.Context, l *link.Link, id string) iter.Seq2[report.Row, error] {
+// count adds an item to the counts.
+func count(c *weir.Counts, state report.State) {
+	c.Total++
+	switch state {
+	case report.StateDone:
+		c.Done++
+	case report.StateFailed:
+		c.Failed++
+	case report.StateCancelled:
+		c.Cancelled++
+	case report.StateWaiting:
+		c.Waiting++
+	case report.StateInFlight:
+		c.InFlight++
+	default:
+		c.Ready++
+	}
+}
+
+// itemRows yields every item of a bulk action as it ended after all retries: as the API sends them or, which is
+// faster, from the store of this process if there are no retries.
+func itemRows(ctx context.Context, l *link.Link, sum *report.Summary) iter.Seq2[report.Row, error] {
 	return func(yield func(report.Row, error) bool) {
-		if l.Local != nil {
-			b, err := l.Local.Service().Bulks.Bulk(ctx, id)
+		if l.Local != nil && len(sum.Retries) == 0 {
+			b, err := l.Local.Service().Bulks.Bulk(ctx, sum.ID)
 			if err != nil {
 				yield(report.Row{}, err)
 				return
@@ -104,7 +130,7 @@ func itemRows(ctx context.Context, l *link.Link, id string) iter.Seq2[report.Row
 			b.Rows(ctx, engine.RowOptions{})(yield)
 			return
 		}
-		body, err := l.Results(ctx, id, "all", "ndjson")
+		body, err := l.Results(ctx, sum.ID, "all", "ndjson")
 		if err != nil {
 			yield(report.Row{}, err)
 			return

@@ -135,8 +135,13 @@ func summaryOf(r *api.Report) *report.Summary {
 		ID: r.ID, Name: r.Name, Tenant: r.Tenant, State: string(r.State), Reason: r.Reason, Outcome: r.Outcome,
 		RetryOf: r.RetryOf, Retries: r.Retries,
 		StartedAt: r.StartedAt, Duration: report.Duration(r.Duration), Durability: r.Durability, Duplicates: r.Duplicates,
-		Losses: lossesOf(r.Losses),
-		Counts: weir.Counts(r.Counts),
+		Invalid: r.BadLines,
+		Losses:  lossesOf(r.Losses),
+		Counts:  weir.Counts(r.Counts),
+	}
+	if r.Combined != nil {
+		c := weir.Counts(*r.Combined)
+		s.Combined = &c
 	}
 	if !r.FinishedAt.IsZero() {
 		s.FinishedAt = &r.FinishedAt

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,7 +25,8 @@ type csvRows struct {
 	skip       bool // the line before was too long to hold, and is not read to its end
 
 	cells   []cell
-	labels  [][]byte // what precedes each value: {"id":" and then ","name":"
+	labels  [][]byte // what precedes each value: {"id":" and then ","name":"; nil: the column is left out
+	own     bool     // the file is a corrected list of bad rows, see [NoteColumns]
 	doc     []byte
 	scratch []byte
 }
@@ -50,10 +52,10 @@ func (c *csvRows) next(it *Item) error {
 			if c.blank(row) {
 				continue
 			}
-			return c.wrongWidth(row, line)
+			return c.kept(c.wrongWidth(row, line), row)
 		}
 		if !utf8.Valid(row) || c.transcoded && bytes.Contains(row, replacement) {
-			return badEncoding(row, badText(row, c.transcoded), line, 0)
+			return c.kept(badEncoding(row, badText(row, c.transcoded), line, 0), row)
 		}
 		id := string(c.value(row, c.cells[c.idCol]))
 		if bad := checkID(id, c.columns[c.idCol], c.opts.MaxID); bad != nil {
@@ -61,10 +63,10 @@ func (c *csvRows) next(it *Item) error {
 				continue // spreadsheets leave rows of nothing but delimiters
 			}
 			bad.place(row, c.cells[c.idCol].start, line, 0)
-			return bad
+			return c.kept(bad, row)
 		}
 		if c.build(row); len(c.doc) > c.opts.MaxItem {
-			return tooLarge(line, len(c.doc), c.opts.MaxItem)
+			return c.kept(tooLarge(line, len(c.doc), c.opts.MaxItem), row)
 		}
 		it.ID, it.Data, it.Line = id, c.doc, line
 		return nil
@@ -118,6 +120,9 @@ func (c *csvRows) split(line []byte) {
 // value returns the content of a cell; it is valid until the next call.
 func (c *csvRows) value(row []byte, at cell) []byte {
 	raw := row[at.start:at.end]
+	if c.own {
+		raw = unguarded(raw)
+	}
 	if !at.quoted {
 		return raw
 	}
@@ -135,6 +140,9 @@ func (c *csvRows) value(row []byte, at cell) []byte {
 func (c *csvRows) build(row []byte) {
 	doc := c.doc[:0]
 	for i, at := range c.cells {
+		if c.labels[i] == nil {
+			continue
+		}
 		doc = append(doc, c.labels[i]...)
 		if v := c.value(row, at); plain(v) {
 			doc = append(doc, v...)
@@ -184,6 +192,18 @@ func (c *csvRows) fit() bool {
 	return len(c.cells) == len(c.columns)
 }
 
+// kept adds the cells of the row to an error, if the caller wants them.
+func (c *csvRows) kept(bad *RowError, row []byte) *RowError {
+	if c.opts.KeepRows {
+		for _, at := range c.cells {
+			bad.Cells = append(bad.Cells, asText(c.value(row, at)))
+		}
+	}
+	return bad
+}
+
+func asText(b []byte) string { return strings.ToValidUTF8(string(b), string(replacement)) }
+
 func (c *csvRows) wrongWidth(row []byte, line int) *RowError {
 	fix := fmt.Sprintf("put cells that contain %q in double quotes", c.delim)
 	if len(c.cells) < len(c.columns) {
@@ -227,6 +247,9 @@ func (c *csvRows) quoted() (n int, bad *RowError, err error) {
 			return 0, nil, err
 		}
 		if bad != nil {
+			if text, _, err := c.w.nextLine(0); c.opts.KeepRows && err == nil {
+				bad.Cells = []string{asText(trimCR(text))}
+			}
 			return 0, bad, c.w.skipLine()
 		}
 		if last {

@@ -28,6 +28,9 @@ type RowError struct {
 	Value   string // what was found there, shortened
 	Problem string
 	Fix     string
+	// Cells holds the row as it is in the file, with [Options.KeepRows]: its cells or, if it is JSON or cannot be
+	// split, its text. Nil if it is too large to hold.
+	Cells []string
 }
 
 // Error returns place, problem and fix in one line.

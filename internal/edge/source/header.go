@@ -127,18 +127,39 @@ func (c *csvRows) chooseID() error {
 
 // label prepares the parts of every document that are the same.
 func (c *csvRows) label() error {
+	c.own = slices.Contains(c.columns, NoteColumns[0])
+	head := []byte(`{"`)
 	for i, name := range c.columns {
-		head := []byte(`","`)
-		if i == 0 {
-			head = []byte(`{"`)
+		if c.own && i != c.idCol && slices.Contains(NoteColumns[:], name) {
+			c.labels = append(c.labels, nil)
+			continue
 		}
 		label, err := jsontext.AppendQuote(head[:len(head)-1], name)
 		if err != nil {
 			return headerError(name, "the column name cannot be written as JSON", "rename the column")
 		}
 		c.labels = append(c.labels, append(label, ':', '"'))
+		head = []byte(`","`)
 	}
 	return nil
+}
+
+// NoteColumns are the columns that a list of bad rows has besides those of the file: where the row is in the file, what
+// is wrong with it, and what to do. In a file that has the first of them they are not part of the items, and the
+// apostrophes by which the list keeps spreadsheets from evaluating cells are taken off. So a list of bad rows can be
+// corrected and read again.
+var NoteColumns = [...]string{"weir_line", "weir_problem", "weir_fix"}
+
+// unguarded takes off the apostrophe before what a spreadsheet would take for a formula.
+func unguarded(cell []byte) []byte {
+	if len(cell) < 2 || cell[0] != '\'' {
+		return cell
+	}
+	switch r, _ := utf8.DecodeRune(cell[1:]); r {
+	case '=', '+', '-', '@', '\t', '\r', '\n', 0, '＝', '＋', '－', '＠':
+		return cell[1:]
+	}
+	return cell
 }
 
 func headerError(field, problem, fix string) *RowError {

@@ -40,6 +40,14 @@ func CheckDocument(doc []byte) *RowError {
 
 // item fills it from doc, which starts at line and col (bytes before it in the line).
 func (d *docs) item(doc []byte, line, col int, it *Item) error {
+	err := d.read(doc, line, col, it)
+	if bad := (*RowError)(nil); d.opts.KeepRows && len(doc) <= d.opts.MaxItem && errors.As(err, &bad) {
+		bad.Cells = []string{asText(doc)}
+	}
+	return err
+}
+
+func (d *docs) read(doc []byte, line, col int, it *Item) error {
 	if bad := d.check(doc, line, col); bad != nil {
 		return bad
 	}

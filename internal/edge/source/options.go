@@ -36,6 +36,8 @@ type Options struct {
 	AnyID bool
 	// Columns names the columns of a CSV file that has no header line. Default: the first line.
 	Columns []string
+	// KeepRows adds the row itself to a [RowError].
+	KeepRows bool
 	// Limit ends the stream after so many good items. Default 0: no limit.
 	Limit int
 	// MaxItem is the size limit of one item's document, in bytes. Default 256 KiB, at least 64.

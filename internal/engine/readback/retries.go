@@ -21,9 +21,27 @@ func RetryName(id weir.BulkID, step, no int) string {
 // RetriesAt returns the bulk actions that retry items that ended at a step, in the order in which they were accepted.
 // One whose results are no longer kept is an error: what it has done is not known.
 func (b *Bulk) RetriesAt(ctx context.Context, step int) ([]*Bulk, error) {
+	return b.retriesAt(ctx, step, func(id weir.BulkID, err error) error {
+		return fmt.Errorf("%s was retried by %s, and what became of its items is not known any more: %w", b.id, id, err)
+	})
+}
+
+// KeptRetriesAt is RetriesAt without the retries whose results are no longer kept.
+func (b *Bulk) KeptRetriesAt(ctx context.Context, step int) ([]*Bulk, error) {
+	return b.retriesAt(ctx, step, func(_ weir.BulkID, err error) error {
+		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+			return nil
+		}
+		return err
+	})
+}
+
+// retriesAt reads the claims of the retries of a step in order. away says what to do about one that cannot be read:
+// leave it out, or fail.
+func (b *Bulk) retriesAt(ctx context.Context, step int, away func(weir.BulkID, error) error) ([]*Bulk, error) {
 	var made []*Bulk
-	for {
-		key := stored.ClaimKey(b.Spec.Tenant, RetryName(b.id, step, len(made)))
+	for no := 0; ; no++ {
+		key := stored.ClaimKey(b.Spec.Tenant, RetryName(b.id, step, no))
 		value, err := b.from.store.Claimed(ctx, b.Home, key)
 		if errors.Is(err, store.ErrNotFound) {
 			return made, nil
@@ -37,7 +55,10 @@ func (b *Bulk) RetriesAt(ctx context.Context, step int) ([]*Bulk, error) {
 		id := weir.BulkID(value[:len(value)-sha256.Size])
 		again, err := b.from.Get(ctx, id)
 		if err != nil {
-			return nil, fmt.Errorf("%s was retried by %s, and what became of its items is not known any more: %w", b.id, id, err)
+			if err := away(id, err); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		made = append(made, again)
 	}

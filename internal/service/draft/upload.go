@@ -56,23 +56,39 @@ func (s *files) useUpload(ctx context.Context, id string, from *stored.Source) e
 	return err
 }
 
-// releaseUpload removes the upload of a draft that does not need it any more, unless other drafts
-// do.
+// releaseUpload removes the upload of a draft that does not need it any more, unless other drafts do, or the bulk action
+// made of it has bad rows to list.
 func (s *files) releaseUpload(ctx context.Context, id string) error {
 	d, err := s.Get(ctx, id)
-	if err != nil || d.Spec.Source == nil || d.Spec.Source.Upload == "" {
+	if err != nil || uploadOf(&d.Spec) == "" {
 		return records.IgnoreGone(err)
 	}
-	return s.uploads.Release(ctx, d.Spec.Source.Upload, id)
+	if listed, err := s.listsBadRows(ctx, uploadOf(&d.Spec), id); listed || err != nil {
+		return err
+	}
+	return s.uploads.Release(ctx, uploadOf(&d.Spec), id)
 }
 
-// waitsFor reports whether a draft still has to read an upload.
+// waitsFor reports whether a draft still has to read an upload, or a bulk action has bad rows in it.
 func (s *files) waitsFor(ctx context.Context, file, id string) (bool, error) {
 	d, err := s.Get(ctx, id)
-	if err != nil {
-		return false, records.IgnoreGone(err)
+	if errors.Is(err, weir.ErrNotFound) {
+		return s.listsBadRows(ctx, file, id)
 	}
-	return d.Spec.Source != nil && d.Spec.Source.Upload == file, nil
+	return err == nil && uploadOf(&d.Spec) == file, err
+}
+
+// listsBadRows reports whether a bulk action that is kept left out rows of an upload.
+func (s *files) listsBadRows(ctx context.Context, file, id string) (bool, error) {
+	b, err := s.engine.Get(ctx, weir.BulkID(id))
+	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	x, err := stored.ParseExtra(b.Info().Extra)
+	return err == nil && x.BadLines > 0 && x.Source != nil && x.Source.Upload == file, err
 }
 
 // uploadFeed reads an upload as a source. Its cursor is the number of items read: after a crash it

@@ -30,30 +30,32 @@ func family(ctx context.Context, b *engine.BulkAction) ([]*engine.BulkAction, er
 // past is an item with its history in a bulk action and its retries.
 type past struct {
 	row    report.Row // as of the newest of them
-	of     int64      // its key number in the bulk action that is retried
-	passed []string   // the steps, the oldest first
+	in     weir.BulkID
+	no     int64    // its number in the oldest of them
+	of     int64    // its key number in the bulk action that is retried
+	passed []string // the steps, the oldest first
 }
 
-// history yields the items of a bulk action with their history, including retries. A retry holds
-// its items in the order of the bulk action that it retries, and each item is in at most one
-// retry, so they are merged a block at a time.
-func history(ctx context.Context, b *engine.BulkAction) iter.Seq2[past, error] {
+// history yields the items of a bulk action from number from on with their history, including retries; retries finds
+// those of a bulk action. A retry holds its items in the order of the bulk action that it retries, and each item is in
+// at most one retry, so they are merged with a block of each in memory.
+func history(ctx context.Context, b *engine.BulkAction, from int64, retries findRetries) iter.Seq2[past, error] {
 	return func(yield func(past, error) bool) {
-		retries, err := b.Retries(ctx)
+		made, err := retries(ctx, b)
 		if err != nil {
 			yield(past{}, err)
 			return
 		}
-		later := make([]*upcoming, 0, len(retries))
-		for _, r := range retries {
-			next, stop := iter.Pull2(history(ctx, r))
+		later := make([]*upcoming, 0, len(made))
+		for _, r := range made {
+			next, stop := iter.Pull2(history(ctx, r, 0, retries))
 			defer stop()
 			u := &upcoming{next: next}
 			u.step()
 			later = append(later, u)
 		}
-		for row, err := range b.Rows(ctx, engine.RowOptions{}) {
-			p := past{row: row, of: row.RetryNo}
+		for row, err := range b.Rows(ctx, engine.RowOptions{From: from}) {
+			p := past{row: row, in: b.ID(), no: row.No, of: row.RetryNo}
 			if err == nil {
 				p.passed = append(p.passed, b.Passed(&row)...)
 				err = p.goOn(row.KeyNo, later)
@@ -63,6 +65,19 @@ func history(ctx context.Context, b *engine.BulkAction) iter.Seq2[past, error] {
 			}
 		}
 	}
+}
+
+// findRetries finds the retries of a bulk action.
+type findRetries func(context.Context, *engine.BulkAction) ([]*engine.BulkAction, error)
+
+// allRetries fails if a retry is no longer kept.
+func allRetries(ctx context.Context, b *engine.BulkAction) ([]*engine.BulkAction, error) {
+	return b.Retries(ctx)
+}
+
+// keptRetries leaves out what is no longer kept: its items count as they ended before.
+func keptRetries(ctx context.Context, b *engine.BulkAction) ([]*engine.BulkAction, error) {
+	return b.KeptRetries(ctx)
 }
 
 // upcoming is the next item of a retry.
@@ -75,14 +90,17 @@ type upcoming struct {
 
 func (u *upcoming) step() { u.past, u.err, u.more = u.next() }
 
-// goOn adds a retry's work on the item with a key number, if a retry has it.
+// goOn adds a retry's work on the item with a key number, if a retry has it. Items before it are passed over.
 func (p *past) goOn(key int64, later []*upcoming) error {
 	for _, u := range later {
+		for u.err == nil && u.more && u.past.of < key {
+			u.step()
+		}
 		if u.err != nil {
 			return u.err
 		}
 		if u.more && u.past.of == key {
-			p.row, p.passed = u.past.row, append(p.passed, u.past.passed...)
+			p.row, p.in, p.passed = u.past.row, u.past.in, append(p.passed, u.past.passed...)
 			u.step()
 		}
 	}

@@ -30,7 +30,7 @@ func (s *Results) Report(ctx context.Context, id string) (api.Report, error) {
 	out := api.Report{
 		ID: id, Name: view.Name, Tenant: view.Tenant, State: view.State, Reason: view.Reason, Outcome: view.Outcome,
 		RetryOf: view.RetryOf, UndoOf: view.UndoOf, Counts: view.Counts,
-		Duplicates: view.Duplicates, Steps: stepReports(&view, &rep.Summary), Waited: waitedOf(rep.Waited), StartedAt: view.StartedAt,
+		Duplicates: view.Duplicates, BadLines: view.BadLines, Steps: stepReports(&view, &rep.Summary), Waited: waitedOf(rep.Waited), StartedAt: view.StartedAt,
 		FinishedAt: view.FinishedAt, Duration: api.Duration(rep.Duration), Durability: view.Durability, Losses: view.Losses,
 	}
 	if out.Errors, err = s.bulks.ErrorGroups(ctx, id); err != nil {

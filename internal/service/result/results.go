@@ -20,7 +20,7 @@ type Export struct {
 	Name string
 }
 
-// Results prepares the export of a bulk action's items. after is the last item that the caller
+// Results prepares the export of a bulk action's items: each once, as it ended after all retries. after is the last item that the caller
 // received; empty: none.
 func (s *Results) Results(ctx context.Context, id string, f ItemFilter, after string) (Export, error) {
 	b, err := s.bulks.Bulk(ctx, id)
@@ -50,17 +50,47 @@ func itemAfter(id, after string) (int64, error) {
 	return no + 1, nil
 }
 
-// results yields the items of a bulk action from number at on.
+// results yields the items of a bulk action from number at on, each as it ended after all retries.
 func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) iter.Seq2[api.ItemResult, error] {
 	return func(yield func(api.ItemResult, error) bool) {
-		for x, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state()}) {
+		made, err := b.KeptRetries(ctx)
+		if err != nil {
+			yield(api.ItemResult{}, err)
+			return
+		}
+		if len(made) == 0 {
+			ownResults(ctx, b, f, at, yield)
+			return
+		}
+		for p, err := range history(ctx, b, at, keptRetries) {
 			if err != nil {
 				yield(api.ItemResult{}, err)
 				return
 			}
-			if f.match(&x) && !yield(itemResult(string(b.ID()), &x), nil) {
+			if !f.match(&p.row) {
+				continue
+			}
+			p.row.No = p.no
+			x := itemResult(string(b.ID()), &p.row)
+			if p.in != b.ID() {
+				x.RetriedBy = string(p.in)
+			}
+			if !yield(x, nil) {
 				return
 			}
+		}
+	}
+}
+
+// ownResults is results without retries: blocks without an item of the wanted state are not opened.
+func ownResults(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64, yield func(api.ItemResult, error) bool) {
+	for x, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state()}) {
+		if err != nil {
+			yield(api.ItemResult{}, err)
+			return
+		}
+		if f.match(&x) && !yield(itemResult(string(b.ID()), &x), nil) {
+			return
 		}
 	}
 }

@@ -28,7 +28,7 @@ type RowWriter struct {
 }
 
 // fixedColumns are the first columns of every CSV export.
-var fixedColumns = []string{"item", "bulk_action", "id", "state", "step", "code", "message", "reason", "attempts"}
+var fixedColumns = []string{"item", "bulk_action", "id", "state", "step", "code", "message", "reason", "attempts", "retried_by"}
 
 // maxColumns bounds the columns for members of documents; further members go into the column more,
 // as JSON.
@@ -111,7 +111,8 @@ func (w *RowWriter) csv(ctx context.Context, to io.Writer, after string) error {
 // cells fills in the cells of a row.
 func (w *RowWriter) cells(cells []string, r *api.ItemResult) {
 	clear(cells)
-	copy(cells, []string{r.Item, r.BulkAction, r.ID, r.State, r.Step, r.Code, r.Message, r.Reason, strconv.Itoa(r.Attempts)})
+	copy(cells, []string{r.Item, r.BulkAction, r.ID, r.State, r.Step, r.Code, r.Message, r.Reason, strconv.Itoa(r.Attempts),
+		r.RetriedBy})
 	var more map[string]json.RawMessage
 	for name, value := range members(r) {
 		at, known := w.index[name]

@@ -60,9 +60,9 @@ func TestColumnsAreThoseOfAllRows(t *testing.T) {
 	), false)
 	want := [][]string{
 		append(fixedCopy(), "a", "data.state", "output.r", "b", "c", "data.id", "output", "data"),
-		{"itm_x-0", "", "u0", "done", "", "", "", "", "0", "1", "x", "9", "", "", "", "", ""},
-		{"itm_x-1", "", "u1", "failed", "", "", "", "", "0", "", "", "", "", `{"d":[1]}`, "other", "text", ""},
-		{"itm_x-2", "", "u2", "failed", "", "", "", "", "0", "", "", "", "", "", "", "", "[1]"},
+		{"itm_x-0", "", "u0", "done", "", "", "", "", "0", "", "1", "x", "9", "", "", "", "", ""},
+		{"itm_x-1", "", "u1", "failed", "", "", "", "", "0", "", "", "", "", "", `{"d":[1]}`, "other", "text", ""},
+		{"itm_x-2", "", "u2", "failed", "", "", "", "", "0", "", "", "", "", "", "", "", "", "[1]"},
 	}
 	for i := range want {
 		if !equal(got[i], want[i]) {
