@@ -143,13 +143,13 @@ func (s *Series) Bulk(ctx context.Context, id string) (api.BulkSeries, error) {
 const lately = 30
 
 // Speeds returns how many items of a bulk action ended per second in its last steps, oldest first. Steps of which nothing
-// is known are left out, and so is the one that has not ended.
+// is known are left out, and so are the first, in which it got going, and the last, which has not ended.
 func (s *Series) Speeds(ctx context.Context, id string, p *weir.Progress) (speeds []float64, err error) {
 	l, err := s.life(ctx, id, p)
 	if err != nil {
 		return nil, err
 	}
-	for i := max(l.Len()-1-lately, 0); i < l.Len()-1; i++ {
+	for i := max(l.Len()-1-lately, 1); i < l.Len()-1; i++ {
 		if n := l.Columns[done][i] + l.Columns[failed][i]; series.Known(n) {
 			speeds = append(speeds, n/l.Step.Seconds())
 		}
