@@ -204,18 +204,20 @@ type LastError struct {
 
 // Progress is the progress of a bulk action.
 type Progress struct {
-	State     State          `json:"state"`
-	Phase     string         `json:"phase,omitempty"`
-	Reason    string         `json:"reason,omitempty"`
-	Counts    Counts         `json:"counts"`
-	Steps     []StepProgress `json:"steps" nullable:"false"`
-	Rate      float64        `json:"rate" doc:"Items ended per second, recently"`
-	ETA       Duration       `json:"eta,omitempty" doc:"Estimated time until the end, from the forecast model with the current load and limits. Not set while it or its tenant is paused, or all calls fail" example:"35m19s"`
-	LikelyEnd time.Time      `json:"likely_end,omitzero" doc:"Now and eta"`
-	NoEnd     string         `json:"no_end,omitempty" doc:"Why the end is not known, until it has ended" example:"It waits for approval."`
-	WaitingOn []Cause        `json:"waiting_on" nullable:"false" doc:"Why it does not run faster, the worst cause first"`
-	LastError *LastError     `json:"last_error,omitempty"`
-	At        time.Time      `json:"at" doc:"When the numbers were taken: now, or when the node that runs it wrote them"`
+	State         State          `json:"state"`
+	Phase         string         `json:"phase,omitempty"`
+	Reason        string         `json:"reason,omitempty"`
+	Counts        Counts         `json:"counts"`
+	Steps         []StepProgress `json:"steps" nullable:"false"`
+	Rate          float64        `json:"rate" doc:"Items ended per second, recently"`
+	ETA           Duration       `json:"eta,omitempty" doc:"Estimated time until the end, from the forecast model with the current load and limits. Not set while it or its tenant is paused, or all calls fail" example:"35m19s"`
+	LikelyEnd     time.Time      `json:"likely_end,omitzero" doc:"Now and eta"`
+	LikelyEndFrom time.Time      `json:"likely_end_from,omitzero" doc:"With likely_end_to: between which times it will probably end. Set if its speed varied in the last minutes, or if its tenant has other work on the same resources" example:"2026-11-15T15:07:12Z"`
+	LikelyEndTo   time.Time      `json:"likely_end_to,omitzero" example:"2026-11-15T15:14:40Z"`
+	NoEnd         string         `json:"no_end,omitempty" doc:"Why the end is not known, until it has ended" example:"It waits for approval."`
+	WaitingOn     []Cause        `json:"waiting_on" nullable:"false" doc:"Why it does not run faster, the worst cause first"`
+	LastError     *LastError     `json:"last_error,omitempty"`
+	At            time.Time      `json:"at" doc:"When the numbers were taken: now, or when the node that runs it wrote them"`
 }
 
 // StateChange is the data of the event state.

@@ -176,9 +176,17 @@ func (page *bulkPage) end(v *visit, b *api.BulkAction, p *api.Progress) {
 	case !b.FinishedAt.IsZero():
 		page.Ends, page.Left = v.clock.Time(b.FinishedAt), "took "+format.Duration(b.FinishedAt.Sub(b.StartedAt))
 	case !p.LikelyEnd.IsZero():
-		page.Ends = v.clock.Time(p.LikelyEnd)
+		page.Ends = ending(v.clock, p)
 		page.Left = "in " + format.Duration(time.Duration(p.ETA))
 	}
+}
+
+// ending writes the likely end, or the times between which it probably is.
+func ending(c format.Clock, p *api.Progress) string {
+	if p.LikelyEndTo.IsZero() {
+		return c.Time(p.LikelyEnd)
+	}
+	return c.Between(p.LikelyEndFrom, p.LikelyEndTo)
 }
 
 // why says what it waits on: the worst cause as a sentence, and the others after it.

@@ -110,7 +110,7 @@ func (v *visit) line(b *api.BulkAction) line {
 	}
 	l.Speed, l.Ends, l.NoEnd = format.Rate(p.Rate), "Unknown", p.NoEnd
 	if !p.LikelyEnd.IsZero() {
-		l.Ends = v.clock.Time(p.LikelyEnd)
+		l.Ends = ending(v.clock, p)
 	}
 	if p.Rate == 0 || slices.ContainsFunc(p.WaitingOn, func(c api.Cause) bool { return c.Reason == "circuit_open" }) {
 		l.Bar = "waiting"

@@ -113,11 +113,11 @@ func New(b *Base, e *engine.Engine, notify func(context.Context, Happening) erro
 		MaxItems: b.opts.MaxItems, Failed: s.failed, Logger: b.opts.Logger,
 	})
 	s.Bulks = bulk.New(e, s.Drafts, b.Actions, b.Chains, st, b.opts.Vault)
-	s.Outlook = outlook.New(e, s.Bulks, s.Drafts, b.Actions, b.Chains, st)
-	s.Watch = watch.New(e, s.Bulks, b.Actions, s.Outlook)
-	s.Results = result.New(e, s.Bulks, b.Actions, s.Outlook, st)
 	s.Fleet = fleet.New(e, b.Actions, st, b.opts.Logger)
 	s.Series = series.New(e, s.Bulks, s.Fleet, st, series.Options{Every: b.opts.SeriesEvery, Logger: b.opts.Logger})
+	s.Outlook = outlook.New(e, s.Bulks, s.Drafts, b.Actions, b.Chains, s.Series, st)
+	s.Watch = watch.New(e, s.Bulks, b.Actions, s.Outlook)
+	s.Results = result.New(e, s.Bulks, b.Actions, s.Outlook, st)
 	return s, e.Attach(engine.Hooks{Describe: b.describe, Events: s.event, Drafts: draft.Has(st)})
 }
 

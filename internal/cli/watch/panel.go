@@ -188,8 +188,9 @@ func countLine(p term.Paint, wide int, tracks []*Track, elapsed time.Duration) s
 	}
 	parts := []string{failed, "waiting " + term.Number(c.Waiting), "in flight " + term.Number(c.InFlight), "elapsed " +
 		term.Clock(elapsed)}
-	if left := remaining(tracks); left > 0 {
-		parts = append(parts, "ETA "+term.Span(left))
+	left, around := remaining(tracks)
+	if left != "" {
+		parts = append(parts, left+around)
 	}
 	if due := deadline(tracks); due != "" {
 		parts = append(parts, due)
@@ -198,15 +199,29 @@ func countLine(p term.Paint, wide int, tracks []*Track, elapsed time.Duration) s
 	if term.Width(line) > wide {
 		line = "  " + strings.Join(slices.Delete(parts, 1, 3), " · ")
 	}
+	if term.Width(line) > wide {
+		line = strings.Replace(line, around, "", 1)
+	}
 	return line
 }
 
-// remaining is the longest estimate: all of it has to end.
-func remaining(tracks []*Track) (left time.Duration) {
+// remaining says the longest estimate, because all of it has to end, and what is around it if that is uncertain. It is
+// empty if nothing is known.
+func remaining(tracks []*Track) (text, around string) {
+	var last api.Progress
 	for _, t := range tracks {
-		left = max(left, time.Duration(t.Now.ETA))
+		if t.Now.ETA > last.ETA {
+			last = t.Now
+		}
 	}
-	return left
+	if last.ETA == 0 {
+		return "", ""
+	}
+	left := time.Duration(last.ETA)
+	if !last.LikelyEndTo.IsZero() {
+		around = fmt.Sprintf(" (%s to %s)", term.Span(left+last.LikelyEndFrom.Sub(last.LikelyEnd)), term.Span(left+last.LikelyEndTo.Sub(last.LikelyEnd)))
+	}
+	return "ETA " + term.Span(left), around
 }
 
 // deadline returns the next deadline of the tracks that have not ended, or an empty text.
@@ -262,8 +277,8 @@ func plainLine(tracks []*Track, elapsed time.Duration) string {
 	line := fmt.Sprintf("  %s  %s of %s (%s) · failed %s · ready %s · waiting %s · in flight %s", term.Clock(elapsed),
 		term.Number(c.Ended()), term.Number(c.Total),
 		term.Percent(c.Ended(), c.Total), term.Number(c.Failed), term.Number(c.Ready), term.Number(c.Waiting), term.Number(c.InFlight))
-	if left := remaining(tracks); left > 0 {
-		line += " · ETA " + term.Span(left)
+	if left, around := remaining(tracks); left != "" {
+		line += " · " + left + around
 	}
 	if due := deadline(tracks); due != "" {
 		line += " · " + due

@@ -203,6 +203,19 @@ func TestALineSaysWhyItStandsStill(t *testing.T) {
 	}
 }
 
+func TestAnUncertainETAHasARangeWhereItFits(t *testing.T) {
+	tr := halfway()
+	tr.Now.LikelyEnd = time.Date(2030, 1, 31, 18, 0, 0, 0, time.UTC)
+	tr.Now.LikelyEndFrom, tr.Now.LikelyEndTo = tr.Now.LikelyEnd.Add(-5*time.Minute), tr.Now.LikelyEnd.Add(10*time.Minute)
+	const want = "ETA 35m19s (30m19s to 45m19s)"
+	if live, plain := countLine(false, 100, []*Track{tr}, time.Minute), plainLine([]*Track{tr}, time.Minute); !strings.Contains(live, want) || !strings.Contains(plain, want) {
+		t.Errorf("panel: %q; line: %q; want %q", live, plain, want)
+	}
+	if got := countLine(false, 50, []*Track{tr}, 20*time.Minute); !strings.Contains(got, "ETA 35m19s") || term.Width(got) > 50 {
+		t.Errorf("narrow: %q, want the ETA within 50 characters", got)
+	}
+}
+
 func TestPanelOnANarrowTerminalKeepsTheETA(t *testing.T) {
 	lines := panel(false, 60, []*Track{halfway()}, 20*60e9, "")
 	if got := lines[3]; !strings.Contains(got, "ETA 35m19s") || term.Width(got) > 60 {

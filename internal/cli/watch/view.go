@@ -134,6 +134,7 @@ func Pace(ctx context.Context, l *link.Link, b *api.BulkAction) []command.Column
 	rows := []command.Column[api.BulkAction]{
 		{Head: "waiting on", Value: func(*api.BulkAction) any { return on }},
 		{Head: "ETA", Value: func(*api.BulkAction) any { return p.ETA }},
+		{Head: "ends between", Value: func(*api.BulkAction) any { return between(&p) }},
 		{Head: "no ETA because", Value: func(*api.BulkAction) any { return unknown }},
 		{Head: "calls", Value: func(*api.BulkAction) any { return strings.Join(calls, ", ") }},
 	}
@@ -142,6 +143,14 @@ func Pace(ctx context.Context, l *link.Link, b *api.BulkAction) []command.Column
 			Value: func(*api.BulkAction) any { return cut }})
 	}
 	return rows
+}
+
+// between returns the times between which a bulk action will probably end; empty: its end is rather certain, or unknown.
+func between(p *api.Progress) string {
+	if p.LikelyEndTo.IsZero() {
+		return ""
+	}
+	return command.People(p.LikelyEndFrom) + " and " + command.People(p.LikelyEndTo)
 }
 
 // templateOf is the template of a bulk action as people write it.

@@ -51,15 +51,19 @@ func TestTimesAreInTheZoneOfTheViewer(t *testing.T) {
 	}
 	c := Clock{Zone: berlin, Now: time.Date(2026, 11, 15, 13, 51, 26, 0, time.UTC)}
 	for want, got := range map[string]string{
-		"14:31":             c.Time(time.Date(2026, 11, 15, 13, 31, 0, 0, time.UTC)),
-		"14:31:07":          c.Seconds(time.Date(2026, 11, 15, 13, 31, 7, 0, time.UTC)),
-		"9 Nov 01:04":       c.Time(time.Date(2026, 11, 9, 0, 4, 0, 0, time.UTC)),
-		"15 Nov 2025 14:31": c.Time(time.Date(2025, 11, 15, 13, 31, 0, 0, time.UTC)),
-		"16 Nov 00:30":      c.Time(time.Date(2026, 11, 15, 23, 30, 0, 0, time.UTC)),
-		"–":                 c.Time(time.Time{}),
-		"20 min ago":        c.Ago(time.Date(2026, 11, 15, 13, 31, 0, 0, time.UTC)),
-		"just now":          c.Ago(c.Now),
-		"9 Nov 01:04:09":    c.Seconds(time.Date(2026, 11, 9, 0, 4, 9, 0, time.UTC)),
+		"14:31":              c.Time(time.Date(2026, 11, 15, 13, 31, 0, 0, time.UTC)),
+		"14:31:07":           c.Seconds(time.Date(2026, 11, 15, 13, 31, 7, 0, time.UTC)),
+		"9 Nov 01:04":        c.Time(time.Date(2026, 11, 9, 0, 4, 0, 0, time.UTC)),
+		"15 Nov 2025 14:31":  c.Time(time.Date(2025, 11, 15, 13, 31, 0, 0, time.UTC)),
+		"16 Nov 00:30":       c.Time(time.Date(2026, 11, 15, 23, 30, 0, 0, time.UTC)),
+		"–":                  c.Time(time.Time{}),
+		"20 min ago":         c.Ago(time.Date(2026, 11, 15, 13, 31, 0, 0, time.UTC)),
+		"just now":           c.Ago(c.Now),
+		"14:31–15:02":        c.Between(time.Date(2026, 11, 15, 13, 31, 50, 0, time.UTC), time.Date(2026, 11, 15, 14, 2, 1, 0, time.UTC)),
+		"14:30":              c.Between(time.Date(2026, 11, 15, 13, 30, 1, 0, time.UTC), time.Date(2026, 11, 15, 13, 30, 40, 0, time.UTC)),
+		"23:50–16 Nov 00:10": c.Between(time.Date(2026, 11, 15, 22, 50, 0, 0, time.UTC), time.Date(2026, 11, 15, 23, 10, 0, 0, time.UTC)),
+		"17 Nov 10:00–11:30": c.Between(time.Date(2026, 11, 17, 9, 0, 0, 0, time.UTC), time.Date(2026, 11, 17, 10, 30, 0, 0, time.UTC)),
+		"9 Nov 01:04:09":     c.Seconds(time.Date(2026, 11, 9, 0, 4, 9, 0, time.UTC)),
 	} {
 		if plain(got) != want {
 			t.Errorf("got %q, want %q", plain(got), want)

@@ -48,6 +48,19 @@ type Clock struct {
 // Time writes a time of day, with the date if it is not today's and the year if it is another.
 func (c Clock) Time(t time.Time) string { return c.write(t, "15:04") }
 
+// Between writes two times as a range, 15:07–15:14, and one if they read the same. The date of a day is written once.
+func (c Clock) Between(from, to time.Time) string {
+	a, b := c.Time(from), c.Time(to)
+	if a == b {
+		return a
+	}
+	from, to = from.In(c.Zone), to.In(c.Zone)
+	if from.Year() == to.Year() && from.YearDay() == to.YearDay() {
+		b = to.Format("15:04")
+	}
+	return a + "–" + b
+}
+
 // Seconds is Time with seconds, for logs.
 func (c Clock) Seconds(t time.Time) string { return c.write(t, "15:04:05") }
 

@@ -36,16 +36,20 @@ type etas struct {
 	busy  bool // an ETA is being computed
 }
 
-// eta is the predicted end of a bulk action, as of some time. A zero end is unknown.
-type eta struct{ end, at time.Time }
+// eta is the predicted end of a bulk action, as of some time. A zero end is unknown, and zero times around it are said of
+// an end that is rather certain.
+type eta struct{ end, from, to, at time.Time }
+
+// Left is how long a bulk action still takes. From and To are around it; they are 0 if it is rather certain.
+type Left struct{ Likely, From, To time.Duration }
 
 // ETA returns how long a running bulk action still takes, by the forecast model and with the
 // present load. Its cost is bounded: a recent ETA is counted down while the next one is computed. It returns false if the model
 // was not asked.
-func (s *Outlook) ETA(ctx context.Context, b *engine.BulkAction, p *weir.Progress) (left time.Duration, ok bool) {
+func (s *Outlook) ETA(ctx context.Context, b *engine.BulkAction, p *weir.Progress) (left Left, ok bool) {
 	if p.State != weir.BulkRunning || p.Canary || p.Failing() || p.Counts.Total == p.Counts.Ended() ||
 		s.engine.TenantPaused(b.Info().Tenant) {
-		return 0, false
+		return Left{}, false
 	}
 	known, mine := s.etas.ask(b.ID(), time.Now())
 	switch {
@@ -56,12 +60,18 @@ func (s *Outlook) ETA(ctx context.Context, b *engine.BulkAction, p *weir.Progres
 		go s.renew(context.WithoutCancel(ctx), b, &now)
 	}
 	if known.end.IsZero() {
-		return 0, false
+		return Left{}, false
 	}
-	if due := b.Info().Deadline; !due.IsZero() && known.end.After(due) {
-		known.end = due // it ends then, with the items done so far
+	until := func(end time.Time) time.Duration {
+		if due := b.Info().Deadline; !due.IsZero() && end.After(due) {
+			end = due // it ends then, with the items done so far
+		}
+		return max(time.Until(end), time.Until(p.Due), time.Millisecond)
 	}
-	return max(time.Until(known.end), time.Until(p.Due), time.Millisecond), true
+	if left.Likely = until(known.end); !known.to.IsZero() {
+		left.From, left.To = until(known.from), until(known.to)
+	}
+	return left, true
 }
 
 // renew computes the ETA of a bulk action. The caller has its turn.
@@ -69,11 +79,11 @@ func (s *Outlook) renew(ctx context.Context, b *engine.BulkAction, p *weir.Progr
 	ctx, cancel := context.WithTimeout(ctx, etaAhead)
 	defer cancel()
 	began := time.Now()
-	end, err := s.reckon(ctx, b, p)
+	known, err := s.reckon(ctx, b, p)
 	if err != nil {
-		end = time.Time{} // the recent rate has to do
+		known = eta{} // the recent rate has to do
 	}
-	known := eta{end, time.Now()}
+	known.at = time.Now()
 	s.etas.keep(b.ID(), known, time.Since(began))
 	return known
 }
@@ -144,12 +154,12 @@ func (e *etas) keep(id weir.BulkID, now eta, took time.Duration) {
 
 // reckon simulates the rest of a bulk action. One goroutine does so at a time. The load is read
 // once a second at most, and less often if reading it is slow.
-func (s *Outlook) reckon(ctx context.Context, b *engine.BulkAction, p *weir.Progress) (time.Time, error) {
+func (s *Outlook) reckon(ctx context.Context, b *engine.BulkAction, p *weir.Progress) (known eta, err error) {
 	e := &s.etas
 	if time.Since(e.load.at) > etaFor {
 		load, err := s.load(ctx)
 		if err != nil {
-			return time.Time{}, err
+			return known, err
 		}
 		e.load = load
 	}
@@ -157,13 +167,21 @@ func (s *Outlook) reckon(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 	load := e.load.beside(string(b.ID()))
 	w, err := s.rest(ctx, b, p, &load, &e.load.limits, now)
 	if err != nil {
-		return time.Time{}, err
+		return known, err
 	}
 	left, ends, err := forecast.Left(w, load)
 	if err != nil || !ends {
-		return time.Time{}, err
+		return known, err
 	}
-	return now.Add(left), nil
+	known.end = now.Add(left)
+	speeds, err := s.past.Speeds(ctx, string(b.ID()), p)
+	if err != nil {
+		return known, err
+	}
+	if from, to := forecast.Range(left, speeds, &w, &load); to > 0 {
+		known.from, known.to = now.Add(from), now.Add(to)
+	}
+	return known, nil
 }
 
 // rest returns what is left of a running bulk action. It adds to the load what its items have shown

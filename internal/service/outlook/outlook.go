@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/lab/forecast"
@@ -23,16 +24,23 @@ type Outlook struct {
 	actions  *registry.Actions
 	chains   *chain.Chains
 	told     *records.Table[told]
+	past     past
 	seenLock sync.Mutex
 	seen     forecast.Seen // of resources
 	passings passings
 	etas     etas
 }
 
-// New returns predictions for the bulk actions of an engine. The registry keeps the forecasts that
-// were requested before the start.
-func New(e *engine.Engine, b *bulk.Bulks, d *draft.Drafts, a *registry.Actions, c *chain.Chains, k records.Keeper) *Outlook {
-	return &Outlook{engine: e, bulks: b, drafts: d, actions: a, chains: c, told: records.New[told](k, "forecast")}
+// past knows how fast bulk actions were.
+type past interface {
+	// Speeds returns the items per second of the last steps of a bulk action, oldest first.
+	Speeds(ctx context.Context, id string, p *weir.Progress) ([]float64, error)
+}
+
+// New returns predictions for the bulk actions of an engine, and of their past. The keeper stores the forecasts that were
+// requested before the start.
+func New(e *engine.Engine, b *bulk.Bulks, d *draft.Drafts, a *registry.Actions, c *chain.Chains, before past, k records.Keeper) *Outlook {
+	return &Outlook{engine: e, bulks: b, drafts: d, actions: a, chains: c, past: before, told: records.New[told](k, "forecast")}
 }
 
 // told is the last forecast that was requested before the start, for the report.

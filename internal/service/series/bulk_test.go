@@ -76,6 +76,33 @@ func TestALongLifeHasFewPointsAndAllItems(t *testing.T) {
 	}
 }
 
+func TestSpeedsAreThoseOfTheLastWholeSteps(t *testing.T) {
+	s := onStore(t)
+	p := &weir.Progress{Started: noon}
+	if got, err := s.Speeds(t.Context(), "ba_1", p); err != nil || len(got) > 0 {
+		t.Errorf("speeds of one without a series: %v, %v", got, err)
+	}
+	total := int64(0)
+	for i := range lately + 11 {
+		total += 100 * int64(1+i%2) // 10/s and 20/s in turns
+		at := time.Duration(i+1) * every
+		s.late.add(moved("ba_1", at-every, at, total))
+		if err := s.write(t.Context(), s.late.byID["ba_1"]); err != nil {
+			t.Fatal(err)
+		}
+		delete(s.late.byID, "ba_1")
+	}
+	got, err := s.Speeds(t.Context(), "ba_1", p)
+	if err != nil || len(got) != lately {
+		t.Fatalf("%d speeds, want %d (%v)", len(got), lately, err)
+	}
+	for i, v := range got {
+		if want := float64(10 * (1 + i%2)); v != want {
+			t.Fatalf("speed %d is %v, want %v", i, v, want)
+		}
+	}
+}
+
 func TestSamplesThatCannotBeWrittenAreBounded(t *testing.T) {
 	var b backlog
 	for i := range 1000 {

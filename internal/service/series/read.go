@@ -139,6 +139,24 @@ func (s *Series) Bulk(ctx context.Context, id string) (api.BulkSeries, error) {
 	return viewBulk(&l.Series, now), nil
 }
 
+// lately is how many steps [Series.Speeds] returns at most.
+const lately = 30
+
+// Speeds returns how many items of a bulk action ended per second in its last steps, oldest first. Steps of which nothing
+// is known are left out, and so are the first, in which it got going, and the last, which has not ended.
+func (s *Series) Speeds(ctx context.Context, id string, p *weir.Progress) (speeds []float64, err error) {
+	l, err := s.life(ctx, id, p)
+	if err != nil {
+		return nil, err
+	}
+	for i := max(l.Len()-1-lately, 1); i < l.Len()-1; i++ {
+		if n := l.Columns[done][i] + l.Columns[failed][i]; series.Known(n) {
+			speeds = append(speeds, n/l.Step.Seconds())
+		}
+	}
+	return speeds, nil
+}
+
 // life returns what is stored of a bulk action's series. A series that is missing or damaged begins
 // with the bulk action.
 func (s *Series) life(ctx context.Context, id string, p *weir.Progress) (*series.Life, error) {

@@ -124,20 +124,29 @@ func (s *Watch) progress(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled, Skipped: c.Skipped,
 		})
 	}
-	if left, ok := s.outlook.ETA(ctx, b, p); ok {
-		out.ETA = api.Duration(max(left.Round(time.Second), time.Second))
+	left, ok := s.outlook.ETA(ctx, b, p)
+	if ok {
+		out.ETA = api.Duration(max(left.Likely.Round(time.Second), time.Second))
 	}
 	if out.ETA > 0 {
-		out.ETA = max(out.ETA, api.Duration(s.leastLeft(&x, &info, &out).Round(time.Second)))
-	}
-	if out.ETA > 0 {
-		out.LikelyEnd = time.Now().UTC().Add(time.Duration(out.ETA)).Truncate(time.Second)
+		ends(&out, left, s.leastLeft(&x, &info, &out))
 	} else {
 		out.NoEnd = noEnd(out.State, p, s.engine.TenantPaused(info.Tenant))
 	}
 	out.LastError = bulk.LastError(p.LastError)
 	out.WaitingOn = s.causes(b, &info, p, &out, l)
 	return out, nil
+}
+
+// ends says when a bulk action that takes least at least will end, and between which times if that is uncertain.
+func ends(out *api.Progress, left outlook.Left, least time.Duration) {
+	out.ETA = max(out.ETA, api.Duration(least.Round(time.Second)))
+	now := time.Now().UTC()
+	out.LikelyEnd = now.Add(time.Duration(out.ETA)).Truncate(time.Second)
+	if left.To > 0 {
+		out.LikelyEndFrom = now.Add(max(left.From, min(least, time.Duration(out.ETA)))).Truncate(time.Second)
+		out.LikelyEndTo = now.Add(max(left.To, time.Duration(out.ETA))).Truncate(time.Second)
+	}
 }
 
 // leastLeft returns how long the items that have not started take at the present rate limits,

@@ -1,0 +1,22 @@
+package dashboard
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/dashboard/format"
+)
+
+func TestAnUncertainEndIsARange(t *testing.T) {
+	at := time.Date(2026, 11, 15, 15, 10, 0, 0, time.UTC)
+	c := format.Clock{Zone: time.UTC, Now: at.Add(-time.Hour)}
+	p := api.Progress{LikelyEnd: at}
+	if got := ending(c, &p); got != "15:10" {
+		t.Errorf("a certain end is %q, want 15:10", got)
+	}
+	p.LikelyEndFrom, p.LikelyEndTo = at.Add(-3*time.Minute), at.Add(4*time.Minute)
+	if got := ending(c, &p); got != "15:07–15:14" {
+		t.Errorf("an uncertain end is %q, want 15:07–15:14", got)
+	}
+}
