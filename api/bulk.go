@@ -29,18 +29,19 @@ func (s State) Final() bool { return s == Cancelled || s == Completed || s == Fa
 
 // NewBulkAction describes a bulk action to create.
 type NewBulkAction struct {
-	Name       string          `json:"name,omitempty" maxLength:"128" doc:"Display name. Default: the names of its steps" example:"spring-reward"`
-	Tenant     string          `json:"tenant,omitempty" maxLength:"128" doc:"The tenant that owns it. Default: the key's only tenant, else default" example:"growth"`
-	Template   string          `json:"template,omitempty" maxLength:"128" doc:"The template to create it from, which defines the steps and the rules; see Templates" example:"spring-reward"`
-	Steps      []Step          `json:"steps,omitempty" maxItems:"16" nullable:"false" doc:"The actions to run for each item, in order. Required, unless a template defines them"`
-	Params     json.RawMessage `json:"params,omitempty" doc:"A JSON object that expressions see as params. With a template: its parameters"`
-	ItemID     string          `json:"item_id,omitempty" doc:"The member or column that holds an item's id. Default: detected by name, such as id, user_id or email; see Limits to know. Not used for items, whose id is beside their data" example:"user_id"`
-	Items      []Item          `json:"items,omitempty" nullable:"false" doc:"The items, if they are few: the bulk action is sealed at once"`
-	Source     *Source         `json:"source,omitempty" doc:"The source to read the items from when it starts"`
-	Duplicates string          `json:"duplicates,omitempty" enum:"refuse,keep_first,keep_all" doc:"What to do with duplicate ids. Default refuse"`
-	OnBadLine  string          `json:"on_bad_line,omitempty" enum:"refuse,record" doc:"What to do with rows that cannot be read or do not match the action's schema. Default refuse"`
-	AllowEmpty bool            `json:"allow_empty,omitempty" doc:"Accept it without items"`
-	Start      bool            `json:"start,omitempty" doc:"Start as soon as it is sealed"`
+	Name       string            `json:"name,omitempty" maxLength:"128" doc:"Display name. Default: the names of its steps" example:"spring-reward"`
+	Tenant     string            `json:"tenant,omitempty" maxLength:"128" doc:"The tenant that owns it. Default: the key's only tenant, else default" example:"growth"`
+	Template   string            `json:"template,omitempty" maxLength:"128" doc:"The template to create it from, which defines the steps and the rules; see Templates" example:"spring-reward"`
+	Steps      []Step            `json:"steps,omitempty" maxItems:"16" nullable:"false" doc:"The actions to run for each item, in order. Required, unless a template defines them"`
+	Params     json.RawMessage   `json:"params,omitempty" doc:"A JSON object that expressions see as params. With a template: its parameters"`
+	ItemID     string            `json:"item_id,omitempty" doc:"The member or column that holds an item's id. Default: detected by name, such as id, user_id or email; see Limits to know. Not used for items, whose id is beside their data" example:"user_id"`
+	Columns    map[string]string `json:"columns,omitempty" doc:"Names that steps read of an item, each with the member or column of the data that holds it: rows are read with these renamed. Default: the names of the data itself"`
+	Items      []Item            `json:"items,omitempty" nullable:"false" doc:"The items, if they are few: the bulk action is sealed at once"`
+	Source     *Source           `json:"source,omitempty" doc:"The source to read the items from when it starts"`
+	Duplicates string            `json:"duplicates,omitempty" enum:"refuse,keep_first,keep_all" doc:"What to do with duplicate ids. Default refuse"`
+	OnBadLine  string            `json:"on_bad_line,omitempty" enum:"refuse,record" doc:"What to do with rows that cannot be read or do not match the action's schema, or for which an expression of the first step fails. Default refuse"`
+	AllowEmpty bool              `json:"allow_empty,omitempty" doc:"Accept it without items"`
+	Start      bool              `json:"start,omitempty" doc:"Start as soon as it is sealed"`
 	Rules
 	StartAt  string            `json:"start_at,omitempty" doc:"When to start: RFC 3339, or a local time together with zone" example:"2026-12-24T00:00"`
 	Zone     string            `json:"zone,omitempty" doc:"IANA zone of start_at" example:"Europe/Berlin"`

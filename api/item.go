@@ -89,19 +89,26 @@ type DataCheck struct {
 	Rows       int64      `json:"rows" doc:"Rows that were read"`
 	Items      int64      `json:"items" doc:"Rows that can be used"`
 	Duplicates int64      `json:"duplicates" doc:"Rows whose id an earlier row has; 0 if duplicates is keep_all"`
-	BadLines   int64      `json:"bad_lines" doc:"Rows that cannot be read or do not match the schema of the first action"`
-	Failing    int64      `json:"failing" doc:"Of the first 100,000 items, those that would fail at the first step, because an expression of its input cannot be evaluated"`
+	BadLines   int64      `json:"bad_lines" doc:"Rows that cannot be read, for which an expression of the first step fails, or that do not match the schema of its action"`
 	Complete   bool       `json:"complete" doc:"Whether all rows were read. An upload is read up to 5 million rows, another source up to 10,000"`
 	Name       string     `json:"name,omitempty" doc:"Name of the uploaded file"`
 	Bytes      int64      `json:"bytes,omitempty" doc:"Size of the uploaded file"`
 	Format     string     `json:"format,omitempty" enum:"csv,ndjson,json" doc:"Format of the uploaded file"`
 	ItemID     string     `json:"item_id,omitempty" doc:"The member or column that the ids are read from; not set if the file has no such column: then no row was read, and faults tells why"`
 	Columns    []string   `json:"columns" nullable:"false" doc:"Columns of the file, or members of the first items"`
-	Kinds      []BadLines `json:"kinds" nullable:"false" doc:"Bad lines and failing items by kind, the most frequent first; at most 20"`
-	Faults     []Fault    `json:"faults" nullable:"false" doc:"The first bad lines and failing items"`
+	Reads      []Read     `json:"reads" nullable:"false" doc:"The names that the steps read of an item, and the columns that hold them"`
+	Kinds      []BadLines `json:"kinds" nullable:"false" doc:"Bad lines by kind, the most frequent first; at most 20"`
+	Faults     []Fault    `json:"faults" nullable:"false" doc:"The first bad lines"`
 }
 
-// BadLines counts bad lines or failing items of one kind.
+// Read is a name that steps read of an item: an expression names it, or the schema of an action that gets the whole item.
+type Read struct {
+	Name      string `json:"name" example:"email"`
+	Column    string `json:"column,omitempty" doc:"The column or member that holds it; not set: the data has none" example:"E-Mail"`
+	Suggested string `json:"suggested,omitempty" doc:"If the data has none: the column that differs only in case, spaces or punctuation"`
+}
+
+// BadLines counts bad lines of one kind.
 type BadLines struct {
 	Count   int64    `json:"count"`
 	Code    string   `json:"code"`

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"html/template"
 	"net/http"
@@ -103,11 +104,19 @@ func (w *wizard) HasData() bool { return w.Draft.Source != nil && w.DataGone == 
 
 // readAs says whether bad rows are left out, and whether the first of rows with the same id is kept.
 func (w *wizard) readAs() (out, first bool) {
-	n := &w.Draft
+	bad, same := w.Draft.OnBadLine, w.Draft.Duplicates
 	if w.Made != nil {
-		n = &w.Made.BulkAction
+		bad, same = cmp.Or(w.Made.BulkAction.OnBadLine, bad), cmp.Or(w.Made.BulkAction.Duplicates, same)
 	}
-	return n.OnBadLine == "record", n.Duplicates == "keep_first" || n.Duplicates == "keep_all"
+	return bad == "record", same == "keep_first" || same == "keep_all"
+}
+
+// Asks reports whether the draft decides about on_bad_line or duplicates, because no template does.
+func (w *wizard) Asks(rule string) bool {
+	if w.Made == nil {
+		return w.Own()
+	}
+	return rule == "on_bad_line" && w.Made.BulkAction.OnBadLine == "" || rule == "duplicates" && w.Made.BulkAction.Duplicates == ""
 }
 
 // Blocks says why the data cannot be used as they are, empty if they can.
@@ -119,7 +128,7 @@ func (w *wizard) Blocks() string {
 	case w.Check.ItemID == "" && w.Check.Rows == 0 && len(w.Check.Faults) > 0:
 		return "Choose the column that identifies each row."
 	case w.Check.Rows == 0:
-		return "The data has no rows. Go back and choose other data."
+		return "The data has no rows. Choose data with at least one row."
 	case w.Check.Items == 0:
 		return "No row can be used. Correct the data or the mapping."
 	case w.Check.BadLines > 0 && !out:

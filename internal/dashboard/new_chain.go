@@ -39,6 +39,7 @@ func (d *Dashboard) newChain(ctx context.Context, v *visit) (content, error) {
 	if err := p.load(ctx, v, q.Get("template")); err != nil {
 		return content{}, err
 	}
+	p.unknown(q.Get("template"))
 	p.Choose = p.Template == nil && !q.Has("chain") && len(p.Templates) > 0
 	if p.Template != nil {
 		p.Tenant = cmp.Or(p.Template.Tenant, p.Tenant)
@@ -68,6 +69,7 @@ func (d *Dashboard) changeChain(ctx context.Context, v *visit) (content, error) 
 	if err := p.load(ctx, v, name); err != nil {
 		return content{}, err
 	}
+	p.unknown(name)
 	if p.Template != nil {
 		p.Params = fieldsOf(p.Template, w.Draft.Params, nil)
 	} else {
@@ -76,6 +78,13 @@ func (d *Dashboard) changeChain(ctx context.Context, v *visit) (content, error) 
 		}
 	}
 	return p.page(), nil
+}
+
+// unknown says that a template that was asked for cannot be used.
+func (p *chainPage) unknown(name string) {
+	if name != "" && p.Template == nil {
+		p.Rest = append(p.Rest, "The template "+name+" does not exist, or is not for you. Choose another one, or build a chain.")
+	}
 }
 
 // load reads what can be chosen.
@@ -126,8 +135,9 @@ func (d *Dashboard) createDraft(ctx context.Context, v *visit) (done, error) {
 		return done{}, &pageAgain{"new-chain", p.page()}
 	}
 	if p.Template == nil {
-		n.Rules, n.OnBadLine, n.Duplicates = safeRules(), "record", "keep_first"
+		n.Rules = safeRules()
 	}
+	p.leaveOut(&n)
 	made, err := v.api.Create(v.once(ctx), n)
 	if err != nil {
 		if err := p.refuse(err, p.place); err != nil {
@@ -136,6 +146,21 @@ func (d *Dashboard) createDraft(ctx context.Context, v *visit) (done, error) {
 		return done{}, &pageAgain{"new-chain", p.page()}
 	}
 	return done{To: "/new/" + made.ID + "/data"}, nil
+}
+
+// leaveOut has a new draft leave out bad rows and duplicates, unless its template says otherwise. The page shows how many
+// they are before anything starts.
+func (p *chainPage) leaveOut(n *api.NewBulkAction) {
+	var t api.NewBulkAction
+	if p.Template != nil {
+		t = p.Template.BulkAction
+	}
+	if t.OnBadLine == "" {
+		n.OnBadLine = "record"
+	}
+	if t.Duplicates == "" {
+		n.Duplicates = "keep_first"
+	}
 }
 
 // safeRules are the rules of a new chain: a small part first, and a stop when much fails.
@@ -156,6 +181,9 @@ func (d *Dashboard) saveChain(ctx context.Context, v *visit) (done, error) {
 	}
 	if ok {
 		err = v.describe(ctx, w, func(now *api.NewBulkAction) { p.apply(now, &n) })
+		if err == nil {
+			err = v.match(ctx, w)
+		}
 		if err != nil {
 			err, ok = p.refuse(err, p.place), false
 		}
@@ -177,10 +205,12 @@ func (p *chainPage) apply(now, n *api.NewBulkAction) {
 	if p.Template != nil {
 		*now = api.NewBulkAction{Name: now.Name, Labels: now.Labels, Template: n.Template, Params: n.Params, ItemID: now.ItemID, Source: now.Source,
 			Rules: api.Rules{Tier: now.Tier, Priority: now.Priority, Deadline: now.Deadline}}
+		p.leaveOut(now)
 		return
 	}
-	if was != "" { // the template's rules go with it
-		now.Rules, now.OnBadLine, now.Duplicates = safeRules(), "record", "keep_first"
+	if was != "" { // the template's rules go with it, and what was said about its columns
+		now.Rules, now.Columns = safeRules(), nil
+		p.leaveOut(now)
 	}
 	old := now.Steps
 	now.Steps = n.Steps

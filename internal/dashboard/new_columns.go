@@ -57,8 +57,14 @@ func (m stepMap) Output() string {
 // engineWords are words of the expression engine that tell a manager nothing.
 var engineWords = regexp.MustCompile(`^(column \d+: )?(invalid operation: )?`)
 
+// columnOf begins what is wrong with the value of a column; the numbers of [engineWords] are places in an expression.
+var columnOf = regexp.MustCompile(`^column [^:]*[^0-9: ][^:]*: `)
+
 // plainly says what is wrong with a row in plain words.
 func plainly(code, message string) string {
+	if _, what, ok := strings.Cut(message, ": "); ok && code == "expression_failed" && columnOf.MatchString(message) {
+		return what // the column is named beside it
+	}
 	if code == "expression_failed" {
 		return "Cannot be made from this row: " + engineWords.ReplaceAllString(message, "")
 	}
@@ -99,8 +105,16 @@ type schema struct {
 }
 
 // mapOf makes the fields of what a step receives: the members that are mapped, those that its action names, and some more.
-func mapOf(no int, s api.Step, a *api.Action, columns []string) stepMap {
+func mapOf(no int, s api.Step, a *api.Action, data *api.DataCheck) stepMap {
 	m := stepMap{No: no, Name: cmp.Or(s.ID, s.Action), Action: s.Action, Whole: len(s.Input) == 0}
+	var columns []string
+	meant := map[string]string{} // the column for a name
+	if data != nil {
+		columns = data.Columns
+		for _, r := range data.Reads {
+			meant[r.Name] = cmp.Or(r.Column, r.Suggested)
+		}
+	}
 	var known schema
 	if a != nil {
 		_ = json.Unmarshal(a.Schema, &known) // a schema may say less, or other things
@@ -132,8 +146,8 @@ func mapOf(no int, s api.Step, a *api.Action, columns []string) stepMap {
 		}
 		if e, ok := s.Input[name]; ok {
 			r.read(e, columns)
-		} else if slices.Contains(columns, name) {
-			r.column, r.as = name, map[string]string{"integer": "int", "number": "float"}[want]
+		} else if column := meant[name]; column != "" && r.Known {
+			r.column, r.as = column, map[string]string{"integer": "int", "number": "float"}[want]
 		}
 		r.options(columns)
 		m.Rows = append(m.Rows, r)
@@ -223,14 +237,20 @@ type previewRow struct {
 // mostColumns is how many columns the preview shows.
 const mostColumns = 5
 
-func previewOf(p api.Preview, columns []string) (t previewTable) {
+func previewOf(p api.Preview, columns []string, renamed map[string]string) (t previewTable) {
 	t.Columns = columns[:min(len(columns), mostColumns)]
 	for _, it := range p.Items {
 		var data map[string]json.RawMessage
 		_ = json.Unmarshal(it.Data, &data) // a row without columns shows its id alone
 		r := previewRow{ID: it.ID, Input: string(it.Input)}
 		for _, c := range t.Columns {
-			r.Cells = append(r.Cells, plainText(data[c]))
+			name := c
+			for as, column := range renamed {
+				if column == c {
+					name = as
+				}
+			}
+			r.Cells = append(r.Cells, plainText(data[name]))
 		}
 		if len(it.Faults) > 0 {
 			r.Fault = inSentences(it.Faults[0].Message, it.Faults[0].Fix)

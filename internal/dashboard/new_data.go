@@ -115,6 +115,9 @@ func (d *Dashboard) takeData(ctx context.Context, v *visit, parts *multipart.Rea
 		})
 	}
 	if err == nil {
+		err = v.match(ctx, w)
+	}
+	if err == nil {
 		return done{To: "/new/" + w.ID + "/mapping"}, nil
 	}
 	field := "file"

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ type mappingPage struct {
 	IDs     []choice // columns to choose the id from; none: it is typed
 	ItemID  string
 	Maps    []stepMap
+	Reads   []readRow // of a template
 	Preview previewTable
 	Unused  []string
 	// Out says that bad rows are left out, First that the first of rows with the same id is kept.
@@ -56,26 +58,22 @@ func (p *mappingPage) fill(ctx context.Context, v *visit) error {
 		if p.Check.ItemID != "" {
 			p.ItemID = p.Check.ItemID
 		}
-		p.Shown = p.Check.Items
+		p.Shown, p.Reads = p.Check.Items, readsOf(p.Check)
 	}
 	for _, c := range columns {
 		p.IDs = append(p.IDs, choice{Value: c, Name: c, Current: c == p.ItemID})
 	}
 	if p.Maps == nil {
-		actions := map[string]*api.Action{}
-		for _, s := range p.Bulk.Steps {
-			if a, err := v.api.Actions().Get(ctx, s.Action); err == nil {
-				actions[s.Action] = &a
-			} else if refusal(err) == nil {
-				return err
-			}
+		actions, err := v.actionsOf(ctx, p.wizard)
+		if err != nil {
+			return err
 		}
 		for i, s := range p.Bulk.Steps {
-			p.Maps = append(p.Maps, mapOf(i, s, actions[s.Action], columns))
+			p.Maps = append(p.Maps, mapOf(i, s, actions[s.Action], p.Check))
 		}
 	}
 	for _, c := range columns {
-		if c != p.ItemID && !p.uses(c) {
+		if c != p.ItemID && !p.uses(c) && !slices.Contains(slices.Collect(maps.Values(p.Draft.Columns)), c) {
 			p.Unused = append(p.Unused, c)
 		}
 	}
@@ -86,7 +84,7 @@ func (p *mappingPage) fill(ctx context.Context, v *visit) error {
 	if err != nil && refusal(err) == nil {
 		return err
 	}
-	p.Preview = previewOf(preview, columns)
+	p.Preview = previewOf(preview, columns, p.Draft.Columns)
 	return nil
 }
 
@@ -113,10 +111,16 @@ func (d *Dashboard) saveMapping(ctx context.Context, v *visit) (done, error) {
 		if id := strings.TrimSpace(v.FormValue("item_id")); id != "" {
 			n.ItemID = id
 		}
+		if w.Asks("on_bad_line") {
+			n.OnBadLine = v.FormValue("bad")
+		}
+		if w.Asks("duplicates") {
+			n.Duplicates = v.FormValue("duplicates")
+		}
 		if !w.Own() {
+			n.Columns = chosen(v)
 			return
 		}
-		n.OnBadLine, n.Duplicates = v.FormValue("bad"), v.FormValue("duplicates")
 		for i := range n.Steps {
 			if i < len(typed) {
 				n.Steps[i].Input = typed[i].input()

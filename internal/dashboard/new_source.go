@@ -82,7 +82,7 @@ func (d *Dashboard) saveSource(ctx context.Context, v *visit) (done, error) {
 			return done{}, err
 		}
 	}
-	if err := v.check(ctx, w, 1); err != nil {
+	if err := v.match(ctx, w); err != nil {
 		return done{}, err
 	}
 	if err := p.fill(ctx, v); err != nil {

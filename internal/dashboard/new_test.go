@@ -274,7 +274,7 @@ func TestFaultsAreShownAtTheirFields(t *testing.T) {
 	}
 	mapping.Set("s0-0-expression", "int(item.amount)")
 	_, page, _ = b.postAt(at+"/mapping", mapping)
-	b.want(page, "Your change makes it 2 items.", "1 item would fail at the first step", "Cannot be made from this row", "line 3")
+	b.want(page, "Your change makes it 1 item.", "1 of 2 rows cannot be used", `"x" is not a whole number`, "write a whole number as in 12", "line 3")
 	for field, value := range map[string]string{"canary_percent": "101", "stop_percent": "many", "rate-send": "fast", "concurrency": "-1", "deadline": "tomorrow",
 		"keep": "-3", "callback": "ftp://x", "priority": "1000"} {
 		form := url.Values{"canary": {"percent"}, "canary_percent": {"1"}, "stop": {"1"}, "stop_percent": {"5"}, "stop_after": {"10"}}

@@ -139,11 +139,12 @@ func TestTheRowsOfADraftAreChecked(t *testing.T) {
 	}
 	mapped := `"steps":[{"action":"push","input":{"to":"item.user_id","n":"int(item.amount)"}}]`
 	c := check(mapped, "u.csv", "user_id,amount\nu1,5\nu1,6\n,7\nu3,many\nu4,5000\nu5,1\nu6,x\n")
-	if c.Rows != 7 || c.Items != 4 || c.Duplicates != 1 || c.BadLines != 2 || c.Failing != 2 || !c.Complete || c.ItemID != "user_id" ||
+	if c.Rows != 7 || c.Items != 2 || c.Duplicates != 1 || c.BadLines != 4 || !c.Complete || c.ItemID != "user_id" ||
 		strings.Join(c.Columns, " ") != "user_id amount" || c.Name != "u.csv" || len(c.Faults) != 2 {
 		t.Errorf("the rows are %+v", c)
 	}
-	if len(c.Kinds) != 3 || c.Kinds[0].Code != "expression_failed" || c.Kinds[0].Count != 2 || c.Kinds[0].Line != 5 {
+	if len(c.Kinds) != 3 || c.Kinds[0].Code != "expression_failed" || c.Kinds[0].Count != 2 || c.Kinds[0].Line != 5 ||
+		c.Kinds[0].Field != "amount" || strings.Join(c.Kinds[0].Values, " ") != "many x" || c.Kinds[0].Message != `column amount: "many" is not a whole number` {
 		t.Errorf("the kinds are %+v", c.Kinds)
 	}
 	c = check(`"steps":[{"action":"award"}]`, "u.csv", "customer,amount\nc1,5\n")

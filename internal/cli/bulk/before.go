@@ -145,11 +145,11 @@ func showCheck(l *link.Link, c *api.DataCheck) error {
 	if err != nil {
 		return err
 	}
-	l.Say("%d rows: %d can be used, %d have a duplicate id, %d are bad; %d would fail at the first step", c.Rows, c.Items, c.Duplicates, c.BadLines, c.Failing)
+	l.Say("%d rows: %d can be used, %d have a duplicate id, %d are bad", c.Rows, c.Items, c.Duplicates, c.BadLines)
 	if !c.Complete {
 		l.Say("not all rows were read")
 	}
-	if c.BadLines > 0 || c.Failing > 0 || c.Rows == 0 && len(c.Faults) > 0 {
+	if c.BadLines > 0 || c.Rows == 0 && len(c.Faults) > 0 {
 		return command.Ended(command.ExitSomeFailed)
 	}
 	return nil

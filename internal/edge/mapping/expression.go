@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -169,10 +170,22 @@ func (e *expression) eval(env map[string]any) (any, error) {
 }
 
 // failed returns the error of an item for which the expression fails.
-func (e *expression) failed(err error) *weir.FieldError {
+func (e *expression) failed(err error) *ItemError {
+	out := &ItemError{FieldError: weir.FieldError{Code: ExpressionFailed, Field: e.field}}
+	if len(e.uses.members) == 1 && !e.uses.whole {
+		out.Column = names(e.uses.members)[0]
+	}
+	if v := (*badValue)(nil); errors.As(err, &v) {
+		out.Problem, out.Fix, out.Value = v.Error(), v.fix, v.value
+		out.Column = cmp.Or(v.column, out.Column)
+		return out
+	}
 	f := parserFault(err)
 	if _, raw, found := strings.Cut(f.problem, "interface conversion: "); found {
 		f.problem = "a value is of another kind than is needed here (" + raw + ")"
+		if strings.Contains(raw, "is nil") {
+			f.problem = "a value is missing"
+		}
 	}
 	if strings.Contains(f.problem, "from <nil>") {
 		f.fix = "write ?. instead of the dot where a part may be missing"
@@ -181,7 +194,8 @@ func (e *expression) failed(err error) *weir.FieldError {
 	if len(f.problem) > mostProblem { // it may quote the item
 		f.problem = strings.ToValidUTF8(f.problem[:mostProblem], "") + "…"
 	}
-	return &weir.FieldError{Code: ExpressionFailed, Field: e.field, Problem: e.place(f.at) + f.problem, Fix: f.fix}
+	out.Problem, out.Fix = e.place(f.at)+f.problem, f.fix
+	return out
 }
 
 // path is a path into a document, as in item.user.id.

@@ -16,7 +16,7 @@ import (
 )
 
 // function is a function that expressions may call. Its first argument is the [run], which the
-// compiler adds.
+// compiler adds; see [converting], too.
 type function struct {
 	do func(r *run, args []any) (any, error)
 	// as is its signature for the type checker, without the run.
@@ -28,7 +28,7 @@ type function struct {
 // have to pay for it.
 var builtins = map[string]bool{
 	"all": true, "any": true, "none": true, "one": true, "filter": true, "map": true, "find": true, "count": true, "sum": true,
-	"len": true, "int": true, "float": true, "trim": true, "trimPrefix": true, "trimSuffix": true, "upper": true, "lower": true,
+	"len": true, "trim": true, "trimPrefix": true, "trimSuffix": true, "upper": true, "lower": true,
 	"split": true, "indexOf": true, "hasPrefix": true, "hasSuffix": true, "max": true, "min": true,
 	"abs": false, "ceil": false, "floor": false, "round": false, "first": false, "last": false, "get": false,
 }
@@ -36,6 +36,8 @@ var builtins = map[string]bool{
 // functions holds our own, some in place of a builtin that has no bound or that would make
 // numbers and texts inexact.
 var functions = map[string]function{
+	"int":      {toInt, new(func(any) int)},
+	"float":    {toFloat, new(func(any) float64)},
 	"string":   {toString, new(func(any) string)},
 	"join":     {join, new(func(list any, sep ...string) string)},
 	"replace":  {replace, new(func(text, was, is string) string)},
@@ -247,24 +249,6 @@ func coalesce(_ *run, args []any) (any, error) {
 		}
 	}
 	return nil, nil
-}
-
-// date parses a date; without a layout as in RFC 3339, with or without a time. A date without a
-// zone is in UTC.
-func date(_ *run, args []any) (any, error) {
-	text, layouts := args[0].(string), []string{time.RFC3339Nano, time.DateOnly, time.DateTime}
-	if len(args) > 1 {
-		layouts = []string{args[1].(string)}
-	}
-	if len(text) > 100 || len(layouts[0]) > 100 {
-		return nil, errors.New("a date has at most 100 characters")
-	}
-	for _, l := range layouts {
-		if at, err := time.ParseInLocation(l, text, time.UTC); err == nil {
-			return at, nil
-		}
-	}
-	return nil, fmt.Errorf("%q is not a date as in %s", text, layouts[0])
 }
 
 func format(_ *run, args []any) (any, error) {

@@ -15,7 +15,11 @@ func (m meter) Visit(node *ast.Node) {
 	case *ast.PredicateNode:
 		n.Node = invoke("$tick", &ast.IntegerNode{Value: count(n.Node)}, n.Node)
 	case *ast.CallNode:
-		n.Arguments = append([]ast.Node{&ast.IdentifierNode{Value: nameRun}}, n.Arguments...)
+		head := []ast.Node{&ast.IdentifierNode{Value: nameRun}}
+		if f, ok := n.Callee.(*ast.IdentifierNode); ok && converting[f.Value] && len(n.Arguments) > 0 {
+			head = append(head, &ast.StringNode{Value: columnIn(n.Arguments[0])})
+		}
+		n.Arguments = append(head, n.Arguments...)
 	case *ast.BuiltinNode:
 		m.builtin(n)
 	case *ast.MemberNode:

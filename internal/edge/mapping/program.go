@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -128,11 +129,22 @@ func (u *uses) add(v uses) {
 // Needs lists the earlier steps whose outputs the expressions use, sorted.
 func (p *Program) Needs() []string { return slices.Clone(p.outputs) }
 
+// Reads lists the members of the item that the expressions read, sorted.
+func (p *Program) Reads() []string { return slices.Clone(p.want) }
+
+// MayFail reports whether the expressions can fail for some items: members of the item and its id are always there, if only
+// as null.
+func (p *Program) MayFail() bool {
+	return p.when != nil || slices.ContainsFunc(p.members, func(m member) bool {
+		plain := m.path != nil && len(m.path.keys) <= 1
+		return !plain && strings.TrimSpace(m.text) != nameID
+	})
+}
+
 // NeedsDone lists the earlier steps whose done the expressions use, sorted.
 func (p *Program) NeedsDone() []string { return slices.Clone(p.done) }
 
-// When reports whether the step should be done for an item. The error is a *weir.FieldError
-// about this item.
+// When reports whether the step should be done for an item. The error is an *ItemError.
 func (p *Program) When(it Item) (bool, error) {
 	if p.when == nil {
 		return true, nil
@@ -152,8 +164,7 @@ func (p *Program) When(it Item) (bool, error) {
 	return v.(bool), nil // the machine has checked
 }
 
-// Input returns the JSON input of the action for an item. The error is a *weir.FieldError about
-// this item.
+// Input returns the JSON input of the action for an item. The error is an *ItemError.
 func (p *Program) Input(it Item) ([]byte, error) {
 	if p.members == nil {
 		return it.Data, nil

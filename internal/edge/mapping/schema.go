@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,6 +73,9 @@ func CompileSchema(field string, raw []byte) (*Schema, error) {
 	}
 	return &Schema{s}, nil
 }
+
+// Members lists the members of a document that the schema names, sorted.
+func (s *Schema) Members() []string { return slices.Sorted(maps.Keys(s.s.Properties)) }
 
 // schemaName is the address of the schema itself.
 const schemaName = "weir:///schema.json"

@@ -3,6 +3,8 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -11,33 +13,38 @@ import (
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
-// ItemCheck checks the input of the first step against the schema of its action. The step itself
-// handles items that it skips and items whose expressions fail.
+// ItemCheck returns a function that tells why an item cannot be used: an expression of the first step fails for it, or the
+// step's input does not match the schema of its action. Nil: every item can be used.
 func (s *Chains) ItemCheck(steps []stored.Step, params []byte) func(where, id string, doc []byte) error {
 	first := steps[0]
 	a, err := s.actions.Find(first.Action)
-	if err != nil || a.ItemSchema == nil {
+	if err != nil {
 		return nil
 	}
 	prog, err := s.programs.compile(mapping.Step{Field: "steps[0]", Input: first.Input, When: first.When}, nil)
-	if err != nil {
+	if err != nil || a.ItemSchema == nil && !prog.MayFail() {
 		return nil // the draft was checked
 	}
-	// gets returns the step's input for an item; nothing if the step skips it.
-	gets := func(it mapping.Item) (in []byte, ok bool) {
-		if yes, err := prog.When(it); err != nil || !yes {
-			return nil, false
-		}
-		in, err := prog.Input(it)
-		return in, err == nil
-	}
 	return func(where, id string, doc []byte) error {
-		in, ok := gets(mapping.Item{ID: id, Data: doc, Params: params})
-		if !ok {
-			return nil
+		it := mapping.Item{ID: id, Data: doc, Params: params}
+		yes, err := prog.When(it)
+		if err == nil && !yes {
+			return nil // the step skips it
+		}
+		var in []byte
+		if err == nil {
+			in, err = prog.Input(it)
 		}
 		if len(first.Input) > 0 {
 			where += ", input"
+		}
+		if bad := (*mapping.ItemError)(nil); errors.As(err, &bad) {
+			at := *bad
+			at.Field = where + strings.TrimPrefix(strings.TrimPrefix(bad.Field, "steps[0]"), ".input")
+			return &at
+		}
+		if err != nil || a.ItemSchema == nil {
+			return err
 		}
 		faults := a.ItemSchema.Check(where, in)
 		if len(faults) == 0 {
@@ -45,6 +52,28 @@ func (s *Chains) ItemCheck(steps []stored.Step, params []byte) func(where, id st
 		}
 		return &weir.FieldError{Code: faults[0].Code, Field: faults[0].Field, Problem: faults[0].Problem, Fix: faults[0].Fix}
 	}
+}
+
+// Reads returns the members of an item that steps read, in the order of the steps: those that expressions name, and of a step
+// that gets the whole item those that the schema of its action names.
+func (s *Chains) Reads(steps []stored.Step) (out []string) {
+	var earlier []string
+	for i, st := range steps {
+		var names []string
+		if prog, err := s.programs.compile(mapping.Step{Field: fmt.Sprintf("steps[%d]", i), Input: st.Input, When: st.When}, earlier); err == nil {
+			names = prog.Reads()
+		}
+		if a, err := s.actions.Find(st.Action); err == nil && a.ItemSchema != nil && len(st.Input) == 0 {
+			names = append(names, a.ItemSchema.Members()...)
+		}
+		for _, name := range names {
+			if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+		earlier = append(earlier, st.Name())
+	}
+	return out
 }
 
 // Preview returns a function that shows the input of the first step for an item.

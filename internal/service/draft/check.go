@@ -1,14 +1,17 @@
 package draft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/core/near"
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/edge/source"
 )
@@ -16,7 +19,6 @@ import (
 const (
 	checkRows    = 5_000_000 // of an upload; 23 bytes of memory for each
 	checkSource  = 10_000    // of a source that others serve
-	checkInputs  = 100_000   // items whose expressions are evaluated, which takes far longer than reading them
 	checkFaults  = 1000
 	checkKinds   = 20
 	checkedFor   = 10 * time.Minute // the schema of the first action may change
@@ -80,11 +82,6 @@ func (s *Checks) keep(key checkedAs, c api.DataCheck) {
 func (s *Checks) check(ctx context.Context, id string, d *Draft) (api.DataCheck, error) {
 	c := &counting{how: s.howTo(d), all: d.Spec.Duplicates == "keep_all", ids: source.NewKeys(), kinds: map[string]*api.BadLines{}}
 	var err error
-	if len(d.Spec.Steps[0].Input) > 0 {
-		if c.show, err = s.Appends.chains.Preview(d.Spec.Steps, d.Spec.Params); err != nil {
-			return c.out, err
-		}
-	}
 	switch {
 	case d.Spec.Source == nil:
 		var sum Sum
@@ -95,7 +92,21 @@ func (s *Checks) check(ctx context.Context, id string, d *Draft) (api.DataCheck,
 	default:
 		err = s.readFirst(ctx, d, c)
 	}
+	c.out.Reads = readsOf(s.Appends.chains.Reads(d.Spec.Steps), c.out.Columns, d.Spec.Columns)
 	return c.result(), err
+}
+
+// readsOf finds the columns that hold the names that steps read.
+func readsOf(names, columns []string, chosen map[string]string) []api.Read {
+	out := []api.Read{}
+	for _, name := range names {
+		r := api.Read{Name: name, Column: cmp.Or(chosen[name], name)}
+		if !slices.Contains(columns, r.Column) {
+			r.Column, r.Suggested = "", near.Alike(name, columns)
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // readUpload counts the rows of an upload.
@@ -170,7 +181,7 @@ func unusable(err error) error {
 
 // readFirst counts the first items of a source.
 func (s *Checks) readFirst(ctx context.Context, d *Draft, c *counting) error {
-	f, err := s.Open(d)
+	f, err := s.openRaw(d)
 	if err != nil {
 		return err
 	}

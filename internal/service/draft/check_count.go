@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/edge/mapping"
 	"github.com/weirhq/weir/internal/edge/source"
 )
 
@@ -18,13 +19,16 @@ type counting struct {
 	how   HowToAppend
 	all   bool // duplicates are used
 	ids   *source.Keys
-	show  func(weir.RawItem, int) api.PreviewItem // the input of the first step; nil: it is the item
 	kinds map[string]*api.BadLines
 }
 
 // add counts a row: err says what is wrong with it.
 func (c *counting) add(it source.Item, err error) {
 	c.out.Rows++
+	if len(c.out.Columns) == 0 && err == nil {
+		c.out.Columns = membersOf(it.Data)
+	}
+	it.Data = c.how.Columns.Rename(it.Data)
 	if err == nil && c.how.Check != nil {
 		err = c.how.Check("", it.ID, it.Data)
 	}
@@ -32,41 +36,16 @@ func (c *counting) add(it source.Item, err error) {
 		c.bad(faultOf(it, err))
 		return
 	}
-	if len(c.out.Columns) == 0 {
-		c.out.Columns = membersOf(it.Data)
-	}
 	if !c.all && !c.ids.Add(it.ID) {
 		c.out.Duplicates++
 		return
 	}
 	c.out.Items++
-	if c.show == nil || c.out.Items > checkInputs {
-		return
-	}
-	if faults := c.show(weir.RawItem{ID: it.ID, Value: it.Data}, 0).Faults; len(faults) > 0 {
-		f := faults[0]
-		f.Line, f.Field = int64(it.Line), memberOf(f.Field)
-		c.out.Failing++
-		c.list(f)
-	}
-}
-
-// memberOf returns the member that a fault of an input is about: steps[0].input.amount is about amount.
-func memberOf(field string) string {
-	if _, member, ok := strings.Cut(field, ".input."); ok {
-		return member
-	}
-	return field
 }
 
 // bad counts a bad line.
 func (c *counting) bad(f api.Fault) {
 	c.out.BadLines++
-	c.list(f)
-}
-
-// list adds to the list of what is wrong.
-func (c *counting) list(f api.Fault) {
 	if len(c.out.Faults) < checkFaults {
 		c.out.Faults = append(c.out.Faults, f)
 	}
@@ -107,15 +86,26 @@ func faultOf(it source.Item, err error) api.Fault {
 	f := api.Fault{Line: int64(it.Line), Message: err.Error()}
 	var row *source.RowError
 	var field *weir.FieldError
+	var item *mapping.ItemError
 	switch {
 	case errors.As(err, &row):
 		return api.Fault{Code: row.Code, Field: row.Field, Line: int64(row.Line), Column: int64(row.Column), Value: row.Value,
 			Message: row.Problem, Fix: row.Fix}
+	case errors.As(err, &item):
+		f.Code, f.Field, f.Message, f.Fix, f.Value = item.Code, item.Column, item.Problem, item.Fix, item.Value
+		if f.Field == "" {
+			f.Field = memberIn(item.Field)
+		}
 	case errors.As(err, &field):
-		f.Code, f.Field, f.Message, f.Fix = field.Code, strings.TrimPrefix(strings.TrimPrefix(field.Field, ", input"), "."), field.Problem, field.Fix
+		f.Code, f.Field, f.Message, f.Fix = field.Code, memberIn(field.Field), field.Problem, field.Fix
 		f.Value = valueAt(it.Data, f.Field)
 	}
 	return f
+}
+
+// memberIn returns the member that a fault of an input is about.
+func memberIn(field string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(field, ", input"), ".")
 }
 
 // valueAt returns a member of a document as text, cut; empty if it has none of that name.

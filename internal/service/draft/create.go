@@ -60,14 +60,17 @@ func (s *kept) KeysLost() error { return s.engine.Lost("the idempotency key") }
 // returns the bulk action, too. If it fails, nothing is left, unless the error comes from the store.
 func (s *Creates) Create(ctx context.Context, n stored.Spec, made Made) (id string, b *engine.BulkAction, err error) {
 	tenant := cmp.Or(n.Tenant, "default")
-	given := givenTo(&n)
+	given, chosen := givenTo(&n), chosenIn(&n)
+	if made.From != nil && len(n.Columns) > 0 { // a clone
+		chosen = &stored.Chosen{Columns: n.Columns}
+	}
 	n, from, err := s.resolve(ctx, n, tenant, made)
 	if err != nil {
 		return s.orMade(ctx, made.ID, err)
 	}
 	now := time.Now().UTC()
 	d := Draft{Spec: n, Tenant: tenant, Created: now, Touched: now, State: Editing, Schedule: made.Schedule,
-		Slot: made.Slot, Start: n.Start, From: from, Given: given}
+		Slot: made.Slot, Start: n.Start, From: from, Given: given, Chosen: chosen}
 	if err := s.checkDraft(&d, made.By, now); err != nil {
 		return s.orMade(ctx, made.ID, err) // its upload is removed once it was created
 	}
@@ -90,7 +93,7 @@ func (s *Creates) Create(ctx context.Context, n stored.Spec, made Made) (id stri
 		return "", nil, err
 	}
 	if made.Items != nil {
-		b, err := s.submit(ctx, id, &d, Sum{sealed: &seal{Start: d.Start}}, s.atMost(made.Items))
+		b, err := s.submit(ctx, id, &d, Sum{sealed: &seal{Start: d.Start}}, s.atMost(renamed(made.Items, n.Columns)))
 		return id, b, err
 	}
 	if items := d.Spec.Items; len(items) > 0 {

@@ -31,6 +31,8 @@ type Draft struct {
 	From *stored.MadeFrom `json:"from,omitempty"`
 	// Given holds the parameters that the request gave the template.
 	Given json.RawMessage `json:"given,omitempty"`
+	// Chosen holds what the request said about reading the data.
+	Chosen *stored.Chosen `json:"chosen,omitempty"`
 	// State is draft, scheduled (its source is read later), importing, sealing, failed, cancelled or
 	// submitted.
 	State  string `json:"state"`

@@ -21,6 +21,14 @@ func givenTo(n *stored.Spec) json.RawMessage {
 	return n.Params
 }
 
+// chosenIn returns what the request of a template says about reading its data.
+func chosenIn(n *stored.Spec) *stored.Chosen {
+	if n.Template == "" || len(n.Columns) == 0 && n.Duplicates == "" && n.OnBadLine == "" {
+		return nil
+	}
+	return &stored.Chosen{Columns: n.Columns, Duplicates: n.Duplicates, OnBadLine: n.OnBadLine}
+}
+
 // Description returns the request that describes a draft, and its version. A draft made from a template is described
 // as a request of that template may be.
 func (s *Creates) Description(ctx context.Context, id string) (api.NewBulkAction, string, error) {
@@ -33,6 +41,9 @@ func (s *Creates) Description(ctx context.Context, id string) (api.NewBulkAction
 	if d.From != nil {
 		n = stored.Spec{Name: n.Name, Template: d.From.Name, Params: d.Given, ItemID: n.ItemID, Source: n.Source, AllowEmpty: n.AllowEmpty,
 			Rules: stored.Rules{Tier: n.Tier, Priority: n.Priority, Deadline: n.Deadline}, Labels: n.Labels}
+		if c := d.Chosen; c != nil {
+			n.Columns, n.Duplicates, n.OnBadLine = c.Columns, c.Duplicates, c.OnBadLine
+		}
 	}
 	n.Tenant, n.Start, n.StartAt, n.Zone = d.Tenant, false, "", ""
 	return n.API(), e.Version, nil
@@ -73,7 +84,7 @@ func (s *Creates) Describe(ctx context.Context, id string, n stored.Spec, by str
 			return notEditing(id, d.State)
 		}
 		before = uploadOf(&d.Spec)
-		d.Spec, d.From, d.Given, d.Touched = next.Spec, next.From, next.Given, next.Touched
+		d.Spec, d.From, d.Given, d.Chosen, d.Touched = next.Spec, next.From, next.Given, next.Chosen, next.Touched
 		return nil
 	})
 	if err != nil || before == "" || before == uploadOf(&next.Spec) {
@@ -90,7 +101,7 @@ func (s *Creates) described(ctx context.Context, id string, d *Draft, n stored.S
 	if old.Callback, err = old.Callback.Open(s.vault, id); err != nil {
 		return next, err
 	}
-	next.Given, next.From = givenTo(&n), nil
+	next.Given, next.Chosen, next.From = givenTo(&n), chosenIn(&n), nil
 	if n.Template != "" {
 		if n, next.From, err = s.templates.Apply(ctx, n, d.Tenant); err != nil {
 			return next, err

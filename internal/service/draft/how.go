@@ -2,17 +2,22 @@ package draft
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/edge/mapping"
+	"github.com/weirhq/weir/internal/edge/source"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
 // HowToAppend says how the items of a body are read for a draft.
 type HowToAppend struct {
-	ItemID string // member or column with the id; empty: detected
-	Record bool   // invalid rows are counted instead of refused
+	ItemID  string       // member or column with the id; empty: detected
+	Columns source.Names // by which names steps know its members or columns
+	Record  bool         // invalid rows are counted instead of refused
 	// Check returns what is wrong with an item; where is its position, such as "line 3". Nil: no
 	// check.
 	Check func(where, id string, doc []byte) error
@@ -31,18 +36,22 @@ func (s *Appends) HowToAppend(ctx context.Context, id string) (HowToAppend, erro
 }
 
 func (s *Appends) howTo(d *Draft) HowToAppend {
-	return HowToAppend{ItemID: d.Spec.ItemID, Record: d.Spec.OnBadLine == "record",
+	return HowToAppend{ItemID: d.Spec.ItemID, Columns: d.Spec.Columns, Record: d.Spec.OnBadLine == "record",
 		Check: s.chains.ItemCheck(d.Spec.Steps, d.Spec.Params)}
 }
 
 // fitting returns the items of a request that the first step accepts, and how many it does not.
 func (h *HowToAppend) fitting(items []stored.Item) (_ []stored.Item, bad int64, _ error) {
-	if h.Check == nil {
+	if h.Check == nil && len(h.Columns) == 0 {
 		return items, 0, nil
 	}
 	out := make([]stored.Item, 0, len(items))
 	for i, it := range items {
-		err := h.Check(fmt.Sprintf("items[%d]", i), it.ID, orObject(it.Data))
+		it.Data = h.Columns.Rename(it.Data)
+		var err error
+		if h.Check != nil {
+			err = h.Check(fmt.Sprintf("items[%d]", i), it.ID, orObject(it.Data))
+		}
 		switch {
 		case err == nil:
 			out = append(out, it)
@@ -69,9 +78,43 @@ func (h *HowToAppend) pick(page *feed.Page) error {
 		case h.Record:
 			page.Bad++
 		default:
-			return &feed.PermanentError{Code: mapping.SchemaMismatch, Where: fmt.Sprintf("item %.128q", it.ID), Problem: err.Error()}
+			code := mapping.SchemaMismatch
+			if bad := (*mapping.ItemError)(nil); errors.As(err, &bad) {
+				code = bad.Code
+			}
+			return &feed.PermanentError{Code: code, Where: fmt.Sprintf("item %.128q", it.ID), Problem: err.Error()}
 		}
 	}
 	page.Items = good
 	return nil
+}
+
+// renaming is a feed whose items have other names for their members.
+type renaming struct {
+	feed.Feed
+	names source.Names
+}
+
+// Read implements feed.Feed.
+func (f *renaming) Read(ctx context.Context, from feed.Cursor) (feed.Page, error) {
+	page, err := f.Feed.Read(ctx, from)
+	for i := range page.Items {
+		page.Items[i].Value = f.names.Rename(page.Items[i].Value)
+	}
+	return page, err
+}
+
+// renamed yields items with other names for their members.
+func renamed(items iter.Seq2[weir.RawItem, error], names source.Names) iter.Seq2[weir.RawItem, error] {
+	if len(names) == 0 {
+		return items
+	}
+	return func(yield func(weir.RawItem, error) bool) {
+		for it, err := range items {
+			it.Value = names.Rename(it.Value)
+			if !yield(it, err) {
+				return
+			}
+		}
+	}
 }

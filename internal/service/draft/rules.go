@@ -3,14 +3,17 @@ package draft
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/edge/execute"
 	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/edge/mapping"
 	"github.com/weirhq/weir/internal/service/chain"
 	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/registry"
@@ -35,6 +38,7 @@ func (s *rules) checkDraft(d *Draft, by string, now time.Time) error {
 	check.Text(&bad, "tenant", d.Tenant)
 	check.Labels(&bad, n.Labels)
 	s.chains.Check(d.Tenant, n.Steps, n.Params, &bad)
+	checkRenamed(&bad, n.Columns)
 	if n.StartAt != "" {
 		at, note, err := schedule.ParseStart("start_at", n.StartAt, n.Zone, now)
 		if err != nil {
@@ -67,6 +71,26 @@ func (s *rules) checkDraft(d *Draft, by string, now time.Time) error {
 		return &bad
 	}
 	return s.checkByEngine(d)
+}
+
+// mostNames bounds the columns that a request names.
+const mostNames = 200
+
+// checkRenamed refuses names of columns that no data can have.
+func checkRenamed(bad *weir.InputError, columns map[string]string) {
+	if len(columns) > mostNames {
+		bad.Add("out_of_range", "columns", fmt.Sprintf("has %d names", len(columns)), fmt.Sprintf("%d are the most", mostNames))
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
+		for _, text := range []string{name, columns[name]} {
+			if text == "" || len(text) > mapping.MaxName || !utf8.ValidString(text) {
+				bad.Add("bad_value", fmt.Sprintf("columns.%.64s", name), fmt.Sprintf("%.64q is not the name of a column", text),
+					fmt.Sprintf("use 1 to %d bytes of UTF-8", mapping.MaxName))
+				break
+			}
+		}
+	}
 }
 
 // lookUpFor bounds a name lookup while a client waits.
@@ -144,8 +168,17 @@ func (s *rules) checkSource(n *stored.Spec, tenant, by string) error {
 	return s.connections.Check(n, tenant)
 }
 
-// Open opens the source of a draft.
+// Open opens the source of a draft. Members of its items have the names that the steps know.
 func (s *rules) Open(d *Draft) (feed.Feed, error) {
+	f, err := s.openRaw(d)
+	if err != nil || len(d.Spec.Columns) == 0 {
+		return f, err
+	}
+	return &renaming{f, d.Spec.Columns}, nil
+}
+
+// openRaw opens the source of a draft. Members of its items have the names of the data.
+func (s *rules) openRaw(d *Draft) (feed.Feed, error) {
 	if id := d.Spec.Source.Upload; id != "" {
 		return &uploadFeed{all: s.uploads, id: id, itemID: d.Spec.ItemID, skipBad: d.Spec.OnBadLine == "record"}, nil
 	}

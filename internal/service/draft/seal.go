@@ -277,7 +277,7 @@ func extraOf(d *Draft, sum Sum) stored.Extra {
 		Steps: d.Spec.Steps, Params: d.Spec.Params, Source: d.Spec.Source, Labels: d.Spec.Labels, Canary: d.Spec.Canary,
 		Callback: d.Spec.Callback, BadLines: sum.BadLines, Schedule: d.Schedule, Slot: d.Slot, From: d.From, Note: d.Note,
 		Created: d.Created,
-		ItemID:  d.Spec.ItemID, Duplicates: d.Spec.Duplicates, OnBadLine: d.Spec.OnBadLine, KeepFor: d.Spec.KeepFor,
+		ItemID:  d.Spec.ItemID, Columns: d.Spec.Columns, Duplicates: d.Spec.Duplicates, OnBadLine: d.Spec.OnBadLine, KeepFor: d.Spec.KeepFor,
 	}
 }
 

@@ -5,7 +5,7 @@ import "github.com/weirhq/weir/api"
 // Of returns a request as it is stored.
 func Of(n *api.NewBulkAction) Spec {
 	return Spec{
-		Name: n.Name, Tenant: n.Tenant, Template: n.Template, Steps: StepsOf(n.Steps), Params: n.Params, ItemID: n.ItemID,
+		Name: n.Name, Tenant: n.Tenant, Template: n.Template, Steps: StepsOf(n.Steps), Params: n.Params, ItemID: n.ItemID, Columns: n.Columns,
 		Items:  ItemsOf(n.Items),
 		Source: SourceOf(n.Source), Duplicates: n.Duplicates, OnBadLine: n.OnBadLine, AllowEmpty: n.AllowEmpty,
 		Start: n.Start, Rules: rulesOf(&n.Rules),
@@ -16,7 +16,7 @@ func Of(n *api.NewBulkAction) Spec {
 // API returns the request as the API shows it, without the secret of its callback.
 func (s *Spec) API() api.NewBulkAction {
 	return api.NewBulkAction{
-		Name: s.Name, Tenant: s.Tenant, Template: s.Template, Steps: APISteps(s.Steps), Params: s.Params, ItemID: s.ItemID,
+		Name: s.Name, Tenant: s.Tenant, Template: s.Template, Steps: APISteps(s.Steps), Params: s.Params, ItemID: s.ItemID, Columns: s.Columns,
 		Items:  apiItems(s.Items),
 		Source: s.Source.API(), Duplicates: s.Duplicates, OnBadLine: s.OnBadLine, AllowEmpty: s.AllowEmpty, Start: s.Start,
 		Rules:   s.Rules.API(),

@@ -14,18 +14,20 @@ import (
 
 // Spec is a bulk action as it was requested. The secret of its callback is sealed.
 type Spec struct {
-	Name       string          `json:"name,omitempty"`
-	Tenant     string          `json:"tenant,omitempty"`
-	Template   string          `json:"template,omitempty"`
-	Steps      []Step          `json:"steps,omitempty"`
-	Params     json.RawMessage `json:"params,omitempty"`
-	ItemID     string          `json:"item_id,omitempty"`
-	Items      []Item          `json:"items,omitempty"`
-	Source     *Source         `json:"source,omitempty"`
-	Duplicates string          `json:"duplicates,omitempty"`
-	OnBadLine  string          `json:"on_bad_line,omitempty"`
-	AllowEmpty bool            `json:"allow_empty,omitempty"`
-	Start      bool            `json:"start,omitempty"`
+	Name     string          `json:"name,omitempty"`
+	Tenant   string          `json:"tenant,omitempty"`
+	Template string          `json:"template,omitempty"`
+	Steps    []Step          `json:"steps,omitempty"`
+	Params   json.RawMessage `json:"params,omitempty"`
+	ItemID   string          `json:"item_id,omitempty"`
+	// Columns holds names that steps read, each with the member or column of the data that holds it.
+	Columns    map[string]string `json:"columns,omitempty"`
+	Items      []Item            `json:"items,omitempty"`
+	Source     *Source           `json:"source,omitempty"`
+	Duplicates string            `json:"duplicates,omitempty"`
+	OnBadLine  string            `json:"on_bad_line,omitempty"`
+	AllowEmpty bool              `json:"allow_empty,omitempty"`
+	Start      bool              `json:"start,omitempty"`
 	Rules
 	StartAt  string            `json:"start_at,omitempty"`
 	Zone     string            `json:"zone,omitempty"`
@@ -102,6 +104,13 @@ type MadeFrom struct {
 	Version string `json:"version"`
 }
 
+// Chosen holds what the request of a template says about reading its data, and the template may not.
+type Chosen struct {
+	Columns    map[string]string `json:"columns,omitempty"`
+	Duplicates string            `json:"duplicates,omitempty"`
+	OnBadLine  string            `json:"on_bad_line,omitempty"`
+}
+
 // Extra holds the service's own data of a submitted bulk action. The engine keeps it with the bulk
 // action and does not read it.
 type Extra struct {
@@ -113,16 +122,17 @@ type Extra struct {
 	Callback *Callback         `json:"callback,omitempty"` // its secret is sealed
 	BadLines int64             `json:"bad_lines,omitempty"`
 	// How its items were read, to repeat it.
-	ItemID     string    `json:"item_id,omitempty"`
-	Duplicates string    `json:"duplicates,omitempty"`
-	OnBadLine  string    `json:"on_bad_line,omitempty"`
-	KeepFor    Duration  `json:"keep_for,omitempty"`
-	Schedule   string    `json:"schedule,omitempty"`
-	Slot       time.Time `json:"slot,omitzero"`
-	From       *MadeFrom `json:"from,omitempty"` // the template it was created from
-	UndoOf     string    `json:"undo_of,omitempty"`
-	Note       string    `json:"note,omitempty"`
-	Created    time.Time `json:"created"`
+	ItemID     string            `json:"item_id,omitempty"`
+	Columns    map[string]string `json:"columns,omitempty"`
+	Duplicates string            `json:"duplicates,omitempty"`
+	OnBadLine  string            `json:"on_bad_line,omitempty"`
+	KeepFor    Duration          `json:"keep_for,omitempty"`
+	Schedule   string            `json:"schedule,omitempty"`
+	Slot       time.Time         `json:"slot,omitzero"`
+	From       *MadeFrom         `json:"from,omitempty"` // the template it was created from
+	UndoOf     string            `json:"undo_of,omitempty"`
+	Note       string            `json:"note,omitempty"`
+	Created    time.Time         `json:"created"`
 }
 
 // ParseExtra decodes the service's data of a bulk action; it is empty for one not submitted over the
