@@ -120,3 +120,11 @@ func TestAGapInWhatIsKnownIsAGapInTheLine(t *testing.T) {
 		t.Errorf("the table does not say that a value is unknown:\n%s", got)
 	}
 }
+
+func TestAShortAxisHasSeconds(t *testing.T) {
+	s := hour()
+	s.To = s.From.Add(20 * time.Second)
+	if got := string(s.HTML()); !strings.Contains(got, "<span>13:00:05</span>") {
+		t.Errorf("the times are not told apart: %s", got)
+	}
+}

@@ -53,7 +53,7 @@ func (s *Series) HTML() template.HTML {
 	}
 	for i := range 5 {
 		at := s.From.Add(s.To.Sub(s.From) * time.Duration(i) / 4)
-		v.Times = append(v.Times, s.Clock.Time(at))
+		v.Times = append(v.Times, s.timeOf(at))
 	}
 	for _, m := range s.Marks {
 		v.Events = append(v.Events, event{X: r.atX(s.since(m.At)), Text: m.Text})
@@ -63,6 +63,14 @@ func (s *Series) HTML() template.HTML {
 		panic("chart: " + err.Error()) // the template is ours, and a builder takes everything
 	}
 	return template.HTML(out.String()) //nolint:gosec // made by html/template
+}
+
+// timeOf writes a time of the axis: with seconds where minutes would repeat.
+func (s *Series) timeOf(at time.Time) string {
+	if s.To.Sub(s.From) < 5*time.Minute {
+		return s.Clock.Seconds(at)
+	}
+	return s.Clock.Time(at)
 }
 
 type view struct {
@@ -163,7 +171,7 @@ func (s *Series) table(r route) (rows []entry) {
 		if (len(s.Points)-1-i)%every != 0 {
 			continue
 		}
-		line := entry{X: r.atX(s.since(p.At)), Time: s.Clock.Time(p.At), Value: "Unknown", Bound: "–"}
+		line := entry{X: r.atX(s.since(p.At)), Time: s.timeOf(p.At), Value: "Unknown", Bound: "–"}
 		if p.known() {
 			line.Value = Number(math.Round(p.Value*10) / 10)
 		}

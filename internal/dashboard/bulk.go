@@ -166,7 +166,7 @@ func (page *bulkPage) draw(ctx context.Context, v *visit) error {
 		page.Finding += ", " + format.Items(int64(flight)) + " in flight"
 	}
 	page.Finding += "."
-	page.Speed = v.speed("c-life", "Items per second since the start", page.Finding, 120, &s.Timeline, ended, s.AllowedRate)
+	page.Speed = v.speed("c-life", "Items per second since the start", page.Finding, 120, &s.Timeline, ended, s.AllowedRate, whole)
 	return nil
 }
 

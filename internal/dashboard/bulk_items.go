@@ -134,7 +134,7 @@ func (d *Dashboard) retryItems(ctx context.Context, v *visit) (done, error) {
 			command += " " + o.Name + " " + quoted(o.Value)
 		}
 	}
-	n := note{Text: fmt.Sprintf("%s run again, as a bulk action of their own.", format.Items(linked.Items)),
+	n := note{Text: fmt.Sprintf("%s retried, as a bulk action of their own.", format.Items(linked.Items)),
 		Then: "The report of the first one counts both.", Weir: []string{command}}
 	to := "/bulk-actions/" + escape(id)
 	if len(linked.BulkActions) == 1 {
@@ -176,7 +176,7 @@ var signsOfEvents = map[string]sign{
 	"start": {Icon: "running", Class: "running"}, "resume": {Icon: "running", Class: "running"}, "approve": {Icon: "approve", Class: "done"},
 	"pause": {Icon: "paused", Class: "paused"}, "cancel": {Icon: "cancelled", Class: "cancelled"}, "cancelled": {Icon: "cancelled", Class: "cancelled"},
 	"completed": {Icon: "done", Class: "done"}, "failed": {Icon: "warn", Class: "failed"}, "stopped": {Icon: "stopped", Class: "failed"},
-	"retry": {Icon: "retry", Class: "faint"}, "workers": {Icon: "up", Class: "faint"}, "change": {Icon: "info", Class: "faint"},
+	"retry": {Icon: "retry", Class: "faint"}, "change": {Icon: "info", Class: "faint"},
 }
 
 // events returns the newest events of a bulk action.

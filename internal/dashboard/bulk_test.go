@@ -61,7 +61,7 @@ func TestFailedItemsAreRetriedOnceHoweverOftenTheFormIsSent(t *testing.T) {
 	}
 	for range 2 {
 		_, page := b.post(retry, url.Values{"once": {"abc"}, "code": {"closed"}, "reason": {"again"}})
-		b.want(page, "1 item run again, as a bulk action of their own.", "weir retry "+made.ID+" --code closed --reason again", "retries items of "+made.ID)
+		b.want(page, "1 item retried, as a bulk action of their own.", "weir retry "+made.ID+" --code closed --reason again", "retries items of "+made.ID)
 	}
 	var got api.BulkAction
 	if n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got); len(got.Retries) != 1 {

@@ -254,7 +254,7 @@ func (d *Dashboard) retryFailed(ctx context.Context, v *visit) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	n := note{Text: fmt.Sprintf("%s tried again, in %s.", format.Items(made.Items), format.Plural(int64(len(made.BulkActions)),
+	n := note{Text: fmt.Sprintf("%s retried, in %s.", format.Items(made.Items), format.Plural(int64(len(made.BulkActions)),
 		"new bulk action", "new bulk actions")), Then: "Items that fail again come back here."}
 	if made.Skipped > 0 {
 		n.Then += fmt.Sprintf(" %s left: their bulk actions still run.", format.Items(made.Skipped))

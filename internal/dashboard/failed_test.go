@@ -57,7 +57,7 @@ func TestFailedItemsAreRetriedByGroup(t *testing.T) {
 		}
 	}
 	_, page = b.post("/ui/failed/retry", url.Values{"group": {key}, "rate": {"50"}, "reason": {"they are back"}, "once": {"x"}})
-	b.want(page, "1 item tried again, in 1 new bulk action.", "50/s")
+	b.want(page, "1 item retried, in 1 new bulk action.", "50/s")
 	for _, x := range []string{"retry", "discard"} {
 		status, page := b.post("/ui/failed/"+x, url.Values{"group": {"nothing"}, "reason": {"x"}})
 		if status != http.StatusConflict {

@@ -34,6 +34,8 @@ type note struct {
 	Curl []string `json:"curl,omitempty"`
 	// Bad says that it did not work.
 	Bad bool `json:"bad,omitempty"`
+	// At is when it was done. The page lives on below the note, so that it has to tell when it was true.
+	At time.Time `json:"at"`
 }
 
 // pageAgain is the page of a form that is shown again, with what is wrong in it.
@@ -97,6 +99,7 @@ func (d *Dashboard) follow(w http.ResponseWriter, v *visit, did done) {
 		if did.Note.Weir == nil {
 			did.Note.Weir = v.calls.didWeir
 		}
+		did.Note.At = time.Now()
 		d.keepNote(w, v.Request, did.Note)
 	}
 	http.Redirect(w, v.Request, v.root+did.To, http.StatusSeeOther)

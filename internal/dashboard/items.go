@@ -169,7 +169,7 @@ func (d *Dashboard) retryItem(ctx context.Context, v *visit) (done, error) {
 		return done{}, errors.New("nothing was retried: the bulk action of the item still runs")
 	}
 	return done{To: "/bulk-actions/" + escape(made.BulkActions[0].ID), Note: note{
-		Text: format.Items(made.Items) + " is tried again, in this bulk action.",
+		Text: format.Items(made.Items) + " retried, in this bulk action.",
 		Then: "It keeps its idempotency key. If it fails again, it is under Failed items."}}, nil
 }
 

@@ -65,7 +65,7 @@ func TestWhatHappenedToAnItemIsShownInAllBulkActionsAndItCanBeRetried(t *testing
 	_, page = b.get("/ui/items/" + item)
 	b.want(page, "user-42 Failed in autumn", "Id for addresses "+item, "account 17 is closed", "Retry this item")
 	_, page = b.post("/ui/items/"+item+"/retry", url.Values{"once": {"a"}})
-	b.want(page, "1 item is tried again", "keeps its idempotency key")
+	b.want(page, "1 item retried, in this bulk action", "keeps its idempotency key")
 	b.post("/ui/items/"+item+"/retry", url.Values{"once": {"a"}})
 	var got api.BulkAction
 	n.Call("GET", "/v1/bulk-actions/"+failed.ID, "", 200, &got)
@@ -134,7 +134,7 @@ func TestHostileItemsStayTexts(t *testing.T) {
 			t.Errorf("a page has the element or attribute %s", name)
 		}
 	}
-	if _, page := b.post("/ui/items/"+item+"/retry", nil); !strings.Contains(text(t, page), "1 item is tried again") {
+	if _, page := b.post("/ui/items/"+item+"/retry", nil); !strings.Contains(text(t, page), "1 item retried, in this bulk action") {
 		t.Errorf("an item with quotes in its id is not retried: %s", text(t, page))
 	}
 }

@@ -262,7 +262,7 @@ func (p *lanesPage) draw(ctx context.Context, v *visit) error {
 	now, _ := last(s.Workers)
 	needed, _ := last(s.NeededWorkers)
 	p.Finding = fmt.Sprintf("%s, %s needed.", format.Plural(int64(now), "worker", "workers"), decimal(needed))
-	from, to := spanOf(&s.Timeline, s.Workers)
+	from, to := lately(&s.Timeline, s.Workers)
 	drawn := chart.Series{ID: "c-workers", Title: "Workers and need, last hour", Desc: p.Finding, Unit: "Workers", Height: 120, Clock: v.clock,
 		From: from, To: to, Points: points(from, &s.Timeline, s.Workers, s.NeededWorkers), Bound: "Needed", Dotted: true}
 	p.Chart = drawn.HTML()

@@ -101,12 +101,12 @@ func (d *Dashboard) startDraft(ctx context.Context, v *visit) (done, error) {
 
 // started says what was started.
 func (v *visit) started(p *forecastPage, b *api.BulkAction) note {
-	n := note{Text: "It starts now: first its rows are read, then it runs.", Weir: []string{"weir start " + p.ID}}
+	n := note{Text: "Started: first its rows are read, then its items run.", Weir: []string{"weir start " + p.ID}}
 	if p.StartAt != "" {
 		n.Text, n.Weir = "It is scheduled for "+v.clock.Time(b.StartAt)+".", []string{"weir start " + p.ID + " --start-at " + quoted(p.StartAt) + " --zone " + quoted(p.Zone)}
 	}
 	if c := p.Canary(); c > 0 {
-		n.Then = format.Items(c) + " run first. The rest waits for its approval."
+		n.Then = format.Items(c) + " go first; the rest needs an approval."
 	}
 	return n
 }

@@ -117,9 +117,10 @@ func (p *overviewPage) draw(v *visit, s *api.Series) {
 	ended := plus(s.Done, s.Failed)
 	now, _ := last(s.PerSecond(ended))
 	allowed, limited := last(s.AllowedRate)
-	of := "not every service has a limit"
+	of, among := "done or failed, of all services", "" // a service without a limit has no share of a sum
 	if limited {
 		of = "of " + format.Count(int64(allowed)) + " allowed"
+		among = ", " + of
 	}
 	p.Stats = append(p.Stats, stat{"Speed now", format.Count(int64(now + 0.5)), "items/s", of})
 	if oldest, known := last(s.OldestReady); known && oldest > 0 {
@@ -139,7 +140,7 @@ func (p *overviewPage) draw(v *visit, s *api.Series) {
 	if s.Points == 0 {
 		return
 	}
-	p.Finding = fmt.Sprintf("%s items per second now, %s.", format.Count(int64(now+0.5)), of)
+	p.Finding = fmt.Sprintf("%s items per second now%s.", format.Count(int64(now+0.5)), among)
 	switch ready, _ := last(s.Ready); {
 	case limited && now > 0.9*allowed:
 		p.Because = "The limits are the bottleneck; more workers would not help."
@@ -148,5 +149,5 @@ func (p *overviewPage) draw(v *visit, s *api.Series) {
 	default:
 		p.Because = format.Items(int64(ready)) + " are ready."
 	}
-	p.Speed = v.speed("c-speed", "Items per second, last hour", p.Finding+" "+p.Because, 148, &s.Timeline, ended, s.AllowedRate)
+	p.Speed = v.speed("c-speed", "Items per second, last hour", p.Finding+" "+p.Because, 148, &s.Timeline, ended, s.AllowedRate, lately)
 }

@@ -191,7 +191,7 @@ func (p *resourcesPage) draw(ctx context.Context, v *visit) error {
 		p.Finding += ", " + format.Items(int64(refused)) + " refused in the last hour"
 	}
 	p.Finding += "."
-	p.Speed = v.speed("c-resource", "Items per second of "+p.Of.Name+", last hour", p.Finding, 120, &s.Timeline, sent, s.AllowedRate)
+	p.Speed = v.speed("c-resource", "Items per second of "+p.Of.Name+", last hour", p.Finding, 120, &s.Timeline, sent, s.AllowedRate, lately)
 	return nil
 }
 

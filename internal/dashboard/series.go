@@ -67,9 +67,11 @@ func (v *visit) hour(ctx context.Context, resource string) (api.Series, error) {
 // fewest is the least number of steps that a chart spans.
 const fewest = 30
 
-// spanOf returns the time that a chart of columns spans: from the first value on, so that what is new is not a dot at
-// the edge.
-func spanOf(t *api.Timeline, columns ...api.Column) (from, to time.Time) {
+// whole is the span of a chart that begins where its columns do.
+func whole(t *api.Timeline, _ ...api.Column) (from, to time.Time) { return t.Start, t.End }
+
+// lately is the span of a chart of the last hour: from the first value on, so that what is new is not a dot at the edge.
+func lately(t *api.Timeline, columns ...api.Column) (from, to time.Time) {
 	first := t.Points
 	for _, c := range columns {
 		for i := 0; i < min(first, len(c)); i++ {
@@ -85,9 +87,10 @@ func spanOf(t *api.Timeline, columns ...api.Column) (from, to time.Time) {
 	return from, t.End
 }
 
-// speed draws items per second against what is allowed.
-func (v *visit) speed(id, title, finding string, height int, t *api.Timeline, ended, allowed api.Column) template.HTML {
-	from, to := spanOf(t, ended)
+// speed draws items per second against what is allowed; span says over which time.
+func (v *visit) speed(id, title, finding string, height int, t *api.Timeline, ended, allowed api.Column,
+	span func(*api.Timeline, ...api.Column) (from, to time.Time)) template.HTML {
+	from, to := span(t, ended)
 	s := chart.Series{ID: id, Title: title, Desc: finding, Unit: "Items/s", Height: height, Clock: v.clock, From: from, To: to,
 		Points: points(from, t, t.PerSecond(ended), allowed), Bound: "Allowed"}
 	return s.HTML()

@@ -38,7 +38,7 @@ var tips = map[string]tip{
 			"nothing is lost.", "", ""},
 	"bulk-action.why": {"Why it is not faster",
 		"This line says it in words. Where it is the rate of a service, you can change that rate: the page shows the effect before.",
-		"/resources?of=demo.push", "Change the rate of demo.push"},
+		"/resources", "See the services"},
 	"bulk-action.errors": {"What fails, by kind",
 		"The same fault of many items is one line. After the end, Retry runs only the items that failed.", "", ""},
 

@@ -26,7 +26,8 @@ type verb struct {
 	do     func(context.Context, *client.Client, string, string) error
 	// ask makes the question of a dangerous verb.
 	ask func(*api.BulkAction, *question)
-	// told says what the verb has done.
+	// told says what the verb has done. It stays on the page while the state goes on: it tells what was done, and not
+	// what is.
 	told string
 }
 
@@ -42,23 +43,23 @@ func bulkVerb(f func(*client.Client, context.Context, string, string) (api.BulkA
 var ended = []api.State{api.Completed, api.Cancelled, api.Failed}
 
 var verbs = []verb{
-	{Name: "start", Button: "Start", Icon: "running", Scope: "submit", states: []api.State{api.Sealed}, told: "It starts now.",
+	{Name: "start", Button: "Start", Icon: "running", Scope: "submit", states: []api.State{api.Sealed}, told: "Started.",
 		do: func(ctx context.Context, c *client.Client, id, reason string) error {
 			_, err := c.Start(ctx, id, api.Start{Reason: reason})
 			return err
 		}},
 	{Name: "approve", Button: "Approve the rest", Icon: "approve", Scope: "approve", states: []api.State{api.Awaiting},
-		do: bulkVerb((*client.Client).Approve), told: "The rest is approved, and runs."},
+		do: bulkVerb((*client.Client).Approve), told: "The rest was approved."},
 	{Name: "pause", Button: "Pause", Icon: "paused", Scope: "control", states: []api.State{api.Running},
-		do: bulkVerb((*client.Client).Pause), told: "It is paused. Calls that were running end; nothing is lost. Resume it at any time."},
+		do: bulkVerb((*client.Client).Pause), told: "Paused. Calls that were running end; nothing is lost."},
 	{Name: "resume", Button: "Resume", Icon: "running", Scope: "control", states: []api.State{api.Paused, api.Stopped},
-		do: bulkVerb((*client.Client).Resume), told: "It runs again."},
+		do: bulkVerb((*client.Client).Resume), told: "Resumed."},
 	{Name: "unschedule", Button: "Do not start by itself", Icon: "paused", Scope: "submit", states: []api.State{api.Scheduled},
-		do: bulkVerb((*client.Client).Unschedule), told: "It does not start by itself any more. Start it when you like."},
+		do: bulkVerb((*client.Client).Unschedule), told: "Its start time was removed. It starts when a person starts it."},
 	{Name: "cancel", Button: "Cancel", Scope: "control", Danger: true, do: bulkVerb((*client.Client).Cancel), ask: askCancel,
 		states: []api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled},
-		told:   "It is being cancelled. Calls that were running end."},
-	{Name: "undo", Button: "Undo", Scope: "control", Danger: true, More: true, states: ended, ask: askUndo, told: "It is being undone, by a bulk action of its own.",
+		told:   "Cancelled. Calls that were running end."},
+	{Name: "undo", Button: "Undo", Scope: "control", Danger: true, More: true, states: ended, ask: askUndo, told: "The undo was started, as a bulk action of its own.",
 		fits: func(b *api.BulkAction) bool { return b.UndoneBy == "" && b.UndoOf == "" && b.Counts.Done > 0 },
 		do: func(ctx context.Context, c *client.Client, id, reason string) error {
 			_, err := c.Undo(ctx, id, reason)
@@ -66,7 +67,7 @@ var verbs = []verb{
 		}},
 	{Name: "clone", Button: "Copy as a new draft", Scope: "submit", More: true, do: bulkVerb((*client.Client).Clone),
 		states: append([]api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled}, ended...),
-		told:   "A draft like it is at the top of the list, without items."},
+		told:   "Copied into a new draft, without items."},
 	{Name: "delete", Button: "Delete the draft", Scope: "submit", Danger: true, More: true, states: []api.State{api.Draft, api.Importing}, ask: askDelete,
 		told: "The draft is deleted.",
 		do:   func(ctx context.Context, c *client.Client, id, _ string) error { return c.Delete(ctx, id) }},
@@ -129,11 +130,16 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 func askCancel(b *api.BulkAction, q *question) {
 	c := b.Counts
 	q.Items = c.Ready + c.Waiting
-	q.Facts = []fact{
+	q.Facts = []fact{ // each item is in one of them
 		{"Will not run", fmt.Sprintf("%s: %s ready and %s waiting to retry", format.Items(q.Items), format.Count(c.Ready), format.Count(c.Waiting))},
 		{"Will finish", format.Items(c.InFlight) + " in flight"},
 		{"Stays done", format.Items(c.Done) + ". Cancelling does not undo them."},
+		{"Stays failed", format.Items(c.Failed) + ". They can be retried."},
 	}
+	if c.Cancelled > 0 {
+		q.Facts = append(q.Facts, fact{"Was left out", format.Items(c.Cancelled)})
+	}
+	q.Facts = append(q.Facts, fact{"In all", format.Items(c.Total)})
 	q.Text = "A cancelled bulk action cannot be resumed. To stop now and continue later, pause it."
 	q.Button, q.Stay = "Cancel "+format.Items(q.Items), "Keep it running"
 }

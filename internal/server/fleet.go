@@ -40,7 +40,7 @@ func (s *Server) fleetRoutes() {
 		"List the scaling decisions about the lanes of a bulk action, the newest first"), ofBulk(s, s.bulkDecisions))
 	add(s, get(access.Read, "bulk_action.timeline", bulkPath+"/{id}/timeline", "bulk actions",
 		"List what happened to a bulk action, the newest first").
-		about("Commands with who gave them, the first failure of each error group, scaling decisions, and the end."), ofBulk(s, s.timeline))
+		about("Commands with who gave them, the first failure of each error group, and the end. Scaling decisions are under decisions."), ofBulk(s, s.timeline))
 }
 
 // pages serves a list that is short enough to be read whole; key orders it.

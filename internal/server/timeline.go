@@ -30,24 +30,17 @@ func (s *Server) timeline(ctx context.Context, in *timelineInput) (*body[api.Eve
 		return nil, err
 	}
 	list = append(list, lived(&b, list)...)
-	if open, err := s.svc.Bulks.Bulk(ctx, in.ID); err == nil { // a draft has neither failures nor lanes
+	if _, err := s.svc.Bulks.Bulk(ctx, in.ID); err == nil { // a draft has no failures
 		groups, err := s.svc.Bulks.ErrorGroups(ctx, in.ID)
 		if err != nil {
 			return nil, err
 		}
 		for _, g := range groups {
+			if !b.FinishedAt.IsZero() && g.First.After(b.FinishedAt) {
+				g.First = b.FinishedAt // it is counted in the commit that ends the bulk action
+			}
 			if !g.First.IsZero() {
 				list = append(list, api.Event{At: g.First, Kind: "failed", Text: fmt.Sprintf("First item failed at step %s with %s: %s", g.Step, g.Code, g.Message)})
-			}
-		}
-		decisions, err := s.svc.Fleet.BulkDecisions(ctx, open, in.Limit)
-		if err != nil {
-			return nil, err
-		}
-		for i := range decisions {
-			if d := &decisions[i]; d.Direction != "hold" && !d.Shadow && d.At.After(b.CreatedAt) && (b.FinishedAt.IsZero() || d.At.Before(b.FinishedAt)) {
-				list = append(list, api.Event{At: d.At, Kind: "workers",
-					Text: fmt.Sprintf("%s in %s: %d workers instead of %d. %s", d.Lane, d.Partition, d.To, d.From, d.Sentence)})
 			}
 		}
 	}

@@ -43,6 +43,9 @@ func TestATimelineTellsCommandsFailuresAndTheEnd(t *testing.T) {
 			t.Errorf("the pause is %+v", e)
 		}
 	}
+	if kinds[0] != "completed" || slices.Contains(kinds, "workers") {
+		t.Errorf("the timeline has %v, want the end first, and no scaling decisions", kinds)
+	}
 	for _, kind := range []string{"create", "pause", "resume", "failed", "completed"} {
 		if !slices.Contains(kinds, kind) {
 			t.Errorf("the timeline has %v, but not %s", kinds, kind)

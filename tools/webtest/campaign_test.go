@@ -73,7 +73,7 @@ func TestACampaignFromAFileToItsReport(t *testing.T) {
 	s.start()
 	b.see("Live")
 	b.press("Resume")
-	b.see("It runs again.", "Running")
+	b.see("Resumed.", "Running")
 	b.see("Completed", "100 %", "Adds up")
 	failed := 0
 	for i := range good {
@@ -85,7 +85,7 @@ func TestACampaignFromAFileToItsReport(t *testing.T) {
 	b.see(fmt.Sprintf("%d items in 1 group", failed))
 	d.set(func(*downstream) { failing = false })
 	b.press(fmt.Sprintf("Retry %d items", failed))
-	b.see("run again, as a bulk action of their own", "Completed")
+	b.see("retried, as a bulk action of their own", "Completed")
 	b.visit(s.url("/ui/bulk-actions/" + id + "/report"))
 	b.see(fmt.Sprintf("All %d items are done, with its retries.", good), "0 after retries", "1 duplicate and")
 	compare(t, d, b.download(func() { b.press("Download all.csv") }), good, failed)

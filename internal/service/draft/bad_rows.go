@@ -71,7 +71,7 @@ func (s *Checks) readFrom(ctx context.Context, id string) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Draft{Spec: stored.Spec{Steps: x.Steps, Params: x.Params, Source: x.Source, ItemID: x.ItemID}}, nil
+	return &Draft{Spec: stored.Spec{Steps: x.Steps, Params: x.Params, Source: x.Source, ItemID: x.ItemID, Columns: x.Columns}}, nil
 }
 
 // Close ends the reading.
@@ -107,7 +107,7 @@ func (b *BadRows) WriteTo(ctx context.Context, to io.Writer, guard func([]string
 		case row != nil:
 			cells = b.original(row.Cells)
 		case b.how.Check != nil:
-			if err = b.how.Check("", it.ID, it.Data); err != nil {
+			if err = b.how.Check("", it.ID, b.how.Columns.Rename(it.Data)); err != nil {
 				cells = b.cells(it.Data)
 			}
 		}

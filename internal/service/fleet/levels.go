@@ -15,7 +15,7 @@ type Level struct {
 	Rate float64
 	// InFlight is tasks, and Concurrency how many of them may be in flight at once.
 	InFlight, Concurrency int
-	// Workers is how many there are, and Needed how many the load would keep busy.
+	// Workers is how many the leader has given, as in [api.Scale], and Needed how many the load would keep busy.
 	Workers int
 	Needed  float64
 	Ready   int64 // items
@@ -62,16 +62,18 @@ func levelsOf(nodes []weir.Node, plan *weir.Plan) (all Level, resources map[stri
 		at(name).limit(of)
 	}
 	for i := range plan.Lanes {
-		at(plan.Lanes[i].Lane.Resource).Needed += plan.Lanes[i].Need
-		all.Needed += plan.Lanes[i].Need
+		l := &plan.Lanes[i]
+		at(l.Lane.Resource).Needed += l.Need
+		at(l.Lane.Resource).Workers += max(l.Workers, 0) // less than 0: only the slots bound it
+		all.Needed += l.Need
 	}
+	all.Workers = plan.Workers
 	return all, resources
 }
 
 // seen adds a lane.
 func (l *Level) seen(x *weir.Lane) {
 	l.InFlight += x.InFlight
-	l.Workers += max(x.Workers, 0) // less than 0: only the slots bound it
 	l.Ready += x.Ready
 	l.Oldest = max(l.Oldest, x.Oldest)
 }

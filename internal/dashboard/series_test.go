@@ -1,0 +1,19 @@
+package dashboard
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir/api"
+)
+
+func TestTheChartOfABulkActionBeginsAtItsStart(t *testing.T) {
+	start, one := time.Date(2026, 11, 15, 14, 0, 0, 0, time.UTC), 1.0
+	line := &api.Timeline{Start: start, Step: api.Duration(10 * time.Second), End: start.Add(20 * time.Second), Points: 2}
+	if from, to := whole(line, api.Column{nil, &one}); !from.Equal(start) || !to.Equal(line.End) {
+		t.Errorf("it spans %v to %v", from, to)
+	}
+	if from, _ := lately(line, api.Column{nil, &one}); !from.Before(start) {
+		t.Errorf("the last hour begins at %v, with a dot at the edge", from)
+	}
+}
