@@ -109,7 +109,7 @@ type Tenant struct {
 type Connection struct {
 	Name    string            `json:"name,omitempty"`
 	Kind    string            `json:"kind" enum:"postgres,s3,kafka,http"`
-	URL     string            `json:"url,omitempty" maxLength:"2048" doc:"Its URL, without secrets"`
+	URL     string            `json:"url,omitempty" maxLength:"2048" doc:"Its address, without secrets: a URL for http and s3, host:port for postgres, and host:port,host:port for kafka" example:"db.example.com:5432"`
 	Tenants []string          `json:"tenants,omitempty" nullable:"false" doc:"Tenants that may use it. Default: all"`
 	Secret  map[string]string `json:"secret,omitempty" doc:"Passwords and keys by name; never shown again"`
 	Option  map[string]string `json:"option,omitempty"`
@@ -240,9 +240,9 @@ type Webhook struct {
 
 // Rotate gives a webhook a new secret.
 type Rotate struct {
-	Secret string   `json:"secret,omitempty" maxLength:"512" doc:"Generated if omitted"`
-	Keep   Duration `json:"keep,omitempty" doc:"How long events are also signed with the previous secret. Default 24h"`
-	Reason string   `json:"reason,omitempty" maxLength:"256"`
+	Secret string    `json:"secret,omitempty" maxLength:"512" doc:"Generated if omitted"`
+	Keep   *Duration `json:"keep,omitempty" doc:"How long events are also signed with the previous secret; 0s: not at all. Default 24h"`
+	Reason string    `json:"reason,omitempty" maxLength:"256"`
 }
 
 // Delivery is the delivery of one event to one endpoint.

@@ -43,7 +43,8 @@ func TestAWebhookIsChangedRotatedAndItsDeliveriesAreShown(t *testing.T) {
 	if w2, err := c.Webhooks().Put(ctx, w.ID, api.Webhook{URL: receiver.URL + "/new", Note: "ours", Events: []string{"bulk_action.failed"}}); err != nil || w2.Note != "ours" || w2.Secret != "" {
 		t.Errorf("changed to %+v, %v", w2, err)
 	}
-	rotated, err := c.RotateWebhook(ctx, w.ID, api.Rotate{Keep: api.Duration(time.Hour)})
+	keep := api.Duration(time.Hour)
+	rotated, err := c.RotateWebhook(ctx, w.ID, api.Rotate{Keep: &keep})
 	if err != nil || rotated.Secret == "" || rotated.Secret == w.Secret {
 		t.Errorf("rotated to %+v, %v", rotated, err)
 	}

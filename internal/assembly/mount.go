@@ -16,13 +16,13 @@ func (n *Node) withPages() http.Handler {
 	api := n.server.Handler()
 	pages := n.signedIn(dashboard.New(dashboard.Options{
 		API: api, Sealer: n.opts.Vault, Prefix: n.opts.Server.Prefix, OwnLogin: n.opts.Server.Authenticate != nil,
-		Stop: n.server.Stopping(), ReadOnly: n.opts.ReadOnlyPages, Tour: n.opts.Tour, Version: n.opts.Version, Logger: n.log,
+		Stop: n.server.Stopping(), Stream: n.server.Stream, ReadOnly: n.opts.ReadOnlyPages, Tour: n.opts.Tour, Version: n.opts.Version, Logger: n.log,
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect paths of the API
 		switch path := r.URL.Path; {
 		case strings.HasPrefix(path, dashboard.Root+"/"):
 			pages.ServeHTTP(w, r)
-		case (path == "" || path == "/" || path == dashboard.Root) && byPerson(r):
+		case (path == "" || path == "/" || path == dashboard.Root) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 			http.Redirect(w, r, n.opts.Server.Prefix+dashboard.Root+"/", http.StatusSeeOther)
 		default:
 			api.ServeHTTP(w, r)

@@ -96,7 +96,7 @@ func worldOfForms(t *testing.T, open <-chan struct{}) *nodetest.Node {
 	n.Call("POST", "/v1/bulk-actions", award("draft", ""), 201, nil)
 	sealed := api.BulkAction{}
 	n.Call("POST", "/v1/bulk-actions", award("sealed", `,"items":[{"id":"u6"}]`), 201, &sealed)
-	hook, gone := "http://127.0.0.1:1/", `{"kind":"postgres","url":"postgres://127.0.0.1:1/crm"`
+	hook, gone := "http://127.0.0.1:1/", `{"kind":"postgres","url":"127.0.0.1:1"`
 	n.Call("PUT", "/v1/actions/push", `{"url":"`+hook+`"}`, 200, nil)
 	n.Call("PUT", "/v1/actions/own-push", `{"url":"`+hook+`","tenants":["growth"]}`, 200, nil)
 	n.Call("PUT", "/v1/connections/crm", gone+`}`, 200, nil)

@@ -26,6 +26,9 @@ type Options struct {
 	OwnLogin bool
 	// Stop ends the streams of live pages when it is closed. Default: never.
 	Stop <-chan struct{}
+	// Stream takes a place for a live page of a key, and returns what gives it back; nil if the key has no more.
+	// Default: there is always one.
+	Stream func(key string) (end func())
 	// ReadOnly shows no verbs, and refuses forms.
 	ReadOnly bool
 	// Tour shows notes that explain the demo of weir dev. People can close them.
@@ -75,6 +78,7 @@ func New(o Options) *Dashboard {
 		panic(err) // they are embedded
 	}
 	d.mux.Handle("GET "+Assets, http.StripPrefix(Assets, cached(http.FileServerFS(assets))))
+	d.mux.HandleFunc("GET "+Assets+"{$}", http.NotFound) // their list is not for people
 	d.mux.HandleFunc("GET "+Root+"/live", d.live)
 	if !o.OwnLogin {
 		d.mux.HandleFunc("POST "+Root+"/sign-in", d.signIn)

@@ -56,6 +56,12 @@ type pageInstead struct {
 // Error implements error.
 func (p *pageInstead) Error() string { return "another page is shown" }
 
+// pageElsewhere means that another page has what was asked for.
+type pageElsewhere struct{ to string }
+
+// Error implements error.
+func (p *pageElsewhere) Error() string { return "another page has it" }
+
 // form registers what a form does, by its path below the root.
 func (d *Dashboard) form(path string, act func(context.Context, *visit) (done, error)) {
 	d.search(path, func(ctx context.Context, v *visit) (done, error) {

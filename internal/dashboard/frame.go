@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 
 	"github.com/weirhq/weir/internal/dashboard/format"
@@ -96,12 +98,16 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	var again *pageAgain
 	var instead *pageInstead
 	var lacks *lackError
+	var elsewhere *pageElsewhere
 	switch refused := refusal(err); {
 	case errors.As(err, &instead):
 		d.render(w, v, instead.name, instead.status, instead.content)
 		return
 	case errors.As(err, &again):
 		d.render(w, v, again.name, http.StatusUnprocessableEntity, again.content)
+		return
+	case errors.As(err, &elsewhere):
+		http.Redirect(w, v.Request, v.root+elsewhere.to, http.StatusSeeOther)
 		return
 	case errors.Is(err, errNotNow):
 		status = http.StatusConflict
@@ -127,14 +133,39 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	d.render(w, v, "error", status, content{Title: "Not done", Page: p})
 }
 
-// missing answers for addresses that are not those of a page.
+// missing answers for addresses that are not those of a page. The address of a form leads to the page above it.
 func (d *Dashboard) missing(w http.ResponseWriter, r *http.Request) {
+	if to := d.above(r); to != "" {
+		http.Redirect(w, r, d.opts.Prefix+to, http.StatusSeeOther)
+		return
+	}
 	v, err := d.visit(r)
 	if err == nil {
 		err = &pageInstead{pageAgain{"error", content{Title: "Not found", Page: problem{Text: "No page has this address",
 			Fix: "Check the address, or choose a page above"}}}, http.StatusNotFound}
 	}
 	d.fail(w, v, err)
+}
+
+// above returns the page above the address of a form that was opened as a page; it is empty for other requests.
+func (d *Dashboard) above(r *http.Request) string {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return ""
+	}
+	pattern := func(method, at string) string {
+		_, found := d.mux.Handler(&http.Request{Method: method, URL: &url.URL{Path: at}, Host: r.Host})
+		return found
+	}
+	at := strings.TrimSuffix(r.URL.Path, "/")
+	if !strings.HasPrefix(pattern(http.MethodPost, at), "POST ") {
+		return ""
+	}
+	for at = path.Dir(at); strings.HasPrefix(at, Root+"/"); at = path.Dir(at) {
+		if strings.HasPrefix(pattern(http.MethodGet, at), "GET ") {
+			return at
+		}
+	}
+	return Root + "/"
 }
 
 // problem is what the page of an error shows.

@@ -17,6 +17,8 @@ const (
 	beatEvery = 10 * time.Second
 	// liveFor ends a stream: a browser opens another one, with the access that it has then.
 	liveFor = 10 * time.Minute
+	// busyFor is how long a page rests whose key has as many streams as it may.
+	busyFor = 30 * time.Second
 )
 
 // livePart is what the names of templates begin with whose output is pushed when it changes.
@@ -52,12 +54,21 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
 	defer cancel()
+	end := func() {}
+	if d.opts.Stream != nil {
+		end = d.opts.Stream(v.who.Key)
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies pass events on at once
+	s := stream{out: w, stop: d.opts.Stop, sent: map[string]uint64{}}
+	if end == nil { // the page keeps what it shows, and tries again later
+		_ = s.send("busy", map[string]int{"seconds": int(busyFor.Seconds())}) // the browser is gone
+		return
+	}
+	defer end()
 	l := d.hub.join(d, p, v)
 	defer d.hub.leave(l)
-	s := stream{out: w, stop: d.opts.Stop, sent: map[string]uint64{}}
 	if err := s.run(ctx, l); err != nil && ctx.Err() == nil {
 		d.log.Debug("a live page ended", "err", err)
 	}

@@ -116,7 +116,7 @@ const byHandFor = 10 * time.Minute
 // askCircuit makes the question before a circuit is opened or held closed by hand.
 func (v *visit) askCircuit(ctx context.Context, verb *circuitVerb) (*question, error) {
 	if !verb.Asks {
-		return nil, fmt.Errorf("%w: %s asks nothing", errNotNow, verb.Name)
+		return nil, &pageElsewhere{"/resources?of=" + url.QueryEscape(v.PathValue("name"))}
 	}
 	r, err := v.api.Resources().Get(ctx, v.PathValue("name"))
 	if err != nil {

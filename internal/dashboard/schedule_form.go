@@ -129,7 +129,15 @@ func (s *sheet) define(name string, into any) {
 }
 
 func (d *Dashboard) newSchedule(ctx context.Context, v *visit) (*sheet, error) {
-	s, err := v.scheduleSheet(ctx, &api.Schedule{BulkAction: api.NewBulkAction{Template: v.URL.Query().Get("template")}})
+	x := api.Schedule{BulkAction: api.NewBulkAction{Template: v.URL.Query().Get("template")}}
+	if like := v.URL.Query().Get("like"); like != "" {
+		b, err := v.api.Get(ctx, like)
+		if err != nil {
+			return nil, err
+		}
+		x.Name, x.Tenant = b.Name, b.Tenant
+	}
+	s, err := v.scheduleSheet(ctx, &x)
 	if err == nil {
 		s.Title, s.Button, s.Stay = "New schedule", "Create the schedule", "Create nothing"
 		s.Text = "A schedule makes a bulk action at each of its times. Nothing is saved before the last button."

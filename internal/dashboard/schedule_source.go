@@ -39,7 +39,7 @@ func (v *visit) whatInputs(ctx context.Context, s *api.Schedule) ([]*input, erro
 	for _, b := range bulks {
 		from = append(from, option{likePrefix + b.Value, "The same as " + b.Name})
 	}
-	list := []*input{{Name: "bulk_action.template", Label: "What it makes", Kind: "select", Options: from, Value: now,
+	list := []*input{{Name: "bulk_action.template", Label: "Template or bulk action", Kind: "select", Options: from, Value: now,
 		Hint: "A template, or a bulk action that you have made before."}}
 	if chosen != "" && !slices.ContainsFunc(from, func(o option) bool { return o.Value == chosen }) {
 		list[0].Options = append(list[0].Options, option{chosen, chosen})

@@ -11,6 +11,15 @@ import (
 	"github.com/weirhq/weir/api"
 )
 
+// keysOff says what to do on a server that accepts requests without a key; it is empty if keys are required.
+func (v *visit) keysOff() string {
+	if v.who.Key != "local" {
+		return ""
+	}
+	return "Keys are not required yet: this server accepts every request from its own machine. To require them, put a key with the scope admin into a file, " +
+		"name that file with admin_key_file in the configuration or with --admin-key-file, and restart the server."
+}
+
 // secretPage shows a secret once.
 type secretPage struct {
 	Title, Up, UpName string
@@ -77,7 +86,7 @@ func (v *visit) keyRow(k *api.Key) []cell {
 
 func (d *Dashboard) newKey(_ context.Context, v *visit) (*sheet, error) {
 	s := &sheet{nav: "Settings", Title: "New API key", Up: "/settings/keys", UpName: "API keys", Scope: "admin", Button: "Create the key", Stay: "Create nothing", Once: true,
-		Text: "The key is shown once, after it was created. A key cannot do more than the one that creates it.",
+		Text: "The key is shown once, after it was created. A key cannot do more than the one that creates it. " + v.keysOff(),
 		Inputs: []*input{{Name: "name", Label: "Name", Needed: true, Place: "campaign tool", Hint: "Shows in the audit log as who did something."},
 			{Name: "tenants", Half: true, Label: "Tenants", Place: "All that your key may access", Hint: "Separated by commas."},
 			{Name: "expires_at", Half: true, Label: "Expires, optional", Kind: "datetime-local", Hint: "In your time."}}}
@@ -120,7 +129,7 @@ func (d *Dashboard) createKey(ctx context.Context, v *visit, s *sheet) (done, er
 	}
 	return done{Show: &pageAgain{"secret", content{Title: "The key of " + made.Name, Nav: "Settings", Weir: []string{command}, Page: secretPage{
 		Title: "The key of " + made.Name, Up: "/settings/keys", UpName: "API keys", Name: "API key", Secret: made.Key, LeftOut: made.LeftOut,
-		Text:  "Copy it now, and keep it where secrets are kept. weir stores only a hash of it: if it is lost, create another one and revoke this one.",
+		Text:  "Copy it now, and keep it where secrets are kept. weir stores only a hash of it: if it is lost, create another one and revoke this one. " + v.keysOff(),
 		Facts: []fact{{"Id", made.ID}, {"Scopes", strings.Join(made.Scopes, ", ")}, {"Tenants", tenantsOf(made.Tenants)}, {"Expires", expires}},
 	}}}}, nil
 }

@@ -147,9 +147,10 @@ var connectionKind = kind[api.Connection]{
 	inputs: func(_ *visit, c *api.Connection) []*input {
 		return []*input{
 			{Name: "kind", Label: "Kind", Kind: "select", Options: connectionKinds, Value: cmp.Or(c.Kind, "postgres")},
-			{Name: "url", Label: "URL, without secrets", Value: c.URL, Needed: true, Place: "postgres://db.example.com/crm"},
+			{Name: "url", Label: "Address, without secrets", Value: c.URL, Needed: true, Place: "db.example.com:5432",
+				Hint: "PostgreSQL: host:port, with the database as an option. Kafka: host:port,host:port. S3 and HTTP: a URL."},
 			{Name: "secret", Label: "Secrets, one a line", Kind: "area", Value: lines(c.Secret), Place: "password: …", Hint: "Kept sealed and never shown again: " + hidden + " stands for one that is set."},
-			{Name: "option", Label: "Options, one a line", Kind: "area", Value: lines(c.Option), Place: "user: reader"},
+			{Name: "option", Label: "Options, one a line", Kind: "area", Value: lines(c.Option), Place: "user: reader\ndatabase: crm"},
 			{Name: "tenants", Label: "Tenants that may use it", Value: strings.Join(c.Tenants, ", "), Place: "All", Hint: "Separated by commas."},
 		}
 	},

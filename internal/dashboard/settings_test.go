@@ -86,7 +86,7 @@ func TestWhatTheAPIRefusesIsSaidAtTheField(t *testing.T) {
 		{"action", "header", "no colon", "f-header-e"},
 		{"action", "schema", "{", "f-schema-e"},
 		{"action", "name", "", "f-name-e"},
-		{"connection", "url", "postgres://u:p@db/x", "f-url-e"},
+		{"connection", "url", "u:p@db", "f-url-e"},
 		{"template", "params", "- nam: x", "f-params-e"},
 		{"template", "bulk_action", "steps: [{action: nothing}]", "f-bulk_action-e"},
 		{"tenant", "weight", "-3", "f-weight-e"},
@@ -99,7 +99,7 @@ func TestWhatTheAPIRefusesIsSaidAtTheField(t *testing.T) {
 	} {
 		form := url.Values{"name": {"x"}, "url": {"http://127.0.0.1:1/"}, "kind": {"postgres"}, "bulk_action": {"steps: [{action: send}]"}, "scopes.read": {"1"}}
 		if tt.kind == "connection" {
-			form.Set("url", "postgres://db/x")
+			form.Set("url", "db:5432")
 		}
 		form.Set(tt.field, tt.value)
 		status, page := b.post("/ui/settings/new/"+tt.kind, form)
@@ -169,8 +169,8 @@ func TestTemplatesConnectionsAndTenantsAreKept(t *testing.T) {
 	if !strings.Contains(page, `<option value="spring" selected>`) {
 		t.Error("the template is not chosen in the form of a schedule")
 	}
-	_, page = b.post("/ui/settings/new/connection", url.Values{"name": {"crm"}, "kind": {"postgres"}, "url": {"postgres://127.0.0.1:1/crm"}, "secret": {"password: s3cret"}, "option": {"user: reader"}})
-	b.want(page, "crm is created.", "crm PostgreSQL postgres://127.0.0.1:1/crm All Changed here")
+	_, page = b.post("/ui/settings/new/connection", url.Values{"name": {"crm"}, "kind": {"postgres"}, "url": {"127.0.0.1:1"}, "secret": {"password: s3cret"}, "option": {"user: reader"}})
+	b.want(page, "crm is created.", "crm PostgreSQL 127.0.0.1:1 All Changed here")
 	_, page = b.post("/ui/settings/connections/crm/test", nil)
 	b.want(page, "crm does not work.")
 	_, page = b.get("/ui/settings/connections/crm/edit")

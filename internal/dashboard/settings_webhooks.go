@@ -129,12 +129,16 @@ func (d *Dashboard) askRotate(ctx context.Context, v *visit) (*sheet, error) {
 	}
 	return &sheet{nav: "Settings", Title: "Rotate the secret", Up: "/settings/webhooks/" + escape(w.ID), UpName: w.URL, Scope: "control", Button: "Rotate the secret", Once: true,
 		Text: "Makes a new secret, which is shown once. Events are signed with both for a while, so that the receiver can change over.",
-		Inputs: []*input{{Name: "keep", Label: "Sign with the previous one, too, for", Place: "24h", Hint: "If it has leaked, write 1s."},
+		Inputs: []*input{{Name: "keep", Label: "Sign with the previous one, too, for", Place: "24h", Hint: "If it has leaked, write 0s: it is not used any more at once."},
 			{Name: "reason", Label: "Reason, for the audit log"}}}, nil
 }
 
 func (d *Dashboard) rotate(ctx context.Context, v *visit, s *sheet) (done, error) {
-	r := api.Rotate{Keep: s.duration("keep"), Reason: s.at("reason").Value}
+	r := api.Rotate{Reason: s.at("reason").Value}
+	if s.at("keep").Value != "" {
+		keep := s.duration("keep")
+		r.Keep = &keep
+	}
 	if s.bad() {
 		return done{}, s.again(v)
 	}

@@ -105,6 +105,9 @@ var errNotNow = errors.New("this cannot be done now")
 
 // confirmVerb shows what a dangerous verb would do.
 func (d *Dashboard) confirmVerb(ctx context.Context, v *visit) (content, error) {
+	if verb := verbNamed(v.PathValue("verb")); verb == nil || !verb.Danger { // its button is on the page of the bulk action
+		return content{}, &pageElsewhere{"/bulk-actions/" + escape(v.PathValue("id"))}
+	}
 	q, err := v.askVerb(ctx)
 	if err != nil {
 		return content{}, err

@@ -272,7 +272,7 @@ func TestConnectionsKeepTheirSecrets(t *testing.T) {
 	n.Call("POST", "/v1/connections/crm/test", `{"source":{"segment":{"connection":"other","url":"https://example.com/"}}}`, 422, nil)
 	for _, body := range []string{
 		`{"kind":"http","url":"https://10.0.0.5/"}`, `{"kind":"postgres","url":"u:p@db:5432"}`, `{"kind":"http","url":"https://example.com/","secret":{"pass":"x"}}`,
-		`{"kind":"http","url":"https://example.com/","option":{"x":"y"}}`, `{"kind":"ldap","url":"x"}`, `{"kind":"http"}`, `{"kind":"http","url":"https://example.com/","secret":{"token":"[secret]"}}`,
+		`{"kind":"http","url":"https://example.com/","option":{"x":"y"}}`, `{"kind":"ldap","url":"x"}`, `{"kind":"http","url":"://"}`, `{"kind":"postgres","url":"://"}`, `{"kind":"postgres","url":"postgres://db:5432/crm"}`, `{"kind":"kafka","url":"a:9092,://"}`, `{"kind":"kafka","url":"a:99999"}`, `{"kind":"http"}`, `{"kind":"http","url":"https://example.com/","secret":{"token":"[secret]"}}`,
 	} {
 		n.Call("PUT", "/v1/connections/bad", body, 422, nil)
 	}

@@ -89,6 +89,8 @@ func faultOf(err error, h hints) api.Fault {
 		case f.Field == "steps":
 			f.Code = "too_many_steps"
 		}
+	case strings.HasPrefix(d.Location, "query.") && strings.HasPrefix(d.Message, "required "):
+		f.Code, f.Message, f.Fix = "missing_field", "is missing", "add it to the query, as in ?"+f.Field+"=…"
 	case strings.HasPrefix(d.Location, "query."):
 		f.Code = "out_of_range"
 	case strings.HasPrefix(d.Message, validation.MsgExpectedInteger):

@@ -7,6 +7,15 @@ import (
 	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
+func TestAParameterThatIsMissingHasTheCodeOfAMissingField(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Partitions: 1})
+	var p api.Problem
+	n.Call("GET", "/v1/deliveries", "", 400, &p)
+	if len(p.Errors) != 1 || p.Errors[0].Code != "missing_field" || p.Errors[0].Field != "webhook" || p.Errors[0].Fix == "" {
+		t.Errorf("the problem is %+v", p)
+	}
+}
+
 func TestWhatIsNotFoundIsNamed(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{Partitions: 1})
 	const noBulk = "bulk action ba_x does not exist, or the API key has no access to it"

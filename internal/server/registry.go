@@ -48,7 +48,7 @@ func (s *Server) actionRoutes() {
 			"actions and drafts continue to use it: pause or cancel them to end the calls."))
 	add(s, r.test(access.Submit, "Send a test batch to an action").about("Makes one signed call, marked as a dry run "+
 		"unless dry_run is false. The response shows the request and the response of the endpoint, the result of each item, "+
-		"and any error in the endpoint's response. "+
+		"and any error in the endpoint's response. Items that do not match the schema of the action are refused. "+
 		"Actions of the program have no dry run: they would do their work."), s.testAction)
 }
 

@@ -35,6 +35,17 @@ func (s *slots) take(key string) (end func()) {
 	}
 }
 
+// Stream takes a place for a stream of events of a key, which pages and the API share, and returns what gives it back;
+// nil if the key has as many as it may.
+func (s *Server) Stream(key string) (end func()) {
+	give := s.streams.take(key)
+	if give == nil {
+		return nil
+	}
+	s.heads.streams.Inc()
+	return func() { s.heads.streams.Dec(); give() }
+}
+
 // costly are the routes that read much: they share slots, so that they leave the others room.
 var costly = map[string]bool{
 	"bulk_action.results": true, "bulk_action.report": true, "item.lookup": true, "dlq.results": true, "dlq.list": true, "bulk_action.bad_rows": true,

@@ -261,11 +261,11 @@ func (s webhooks) rotateWebhook(ctx context.Context, in *rotateInput) (*body[api
 		return nil, err
 	}
 	want := orZero(in.Body)
-	keep := time.Duration(want.Keep)
-	switch {
-	case keep == 0:
-		keep = keepSecret
-	case keep < 0, keep > mostKeepSecret:
+	keep := keepSecret
+	if want.Keep != nil {
+		keep = time.Duration(*want.Keep)
+	}
+	if keep < 0 || keep > mostKeepSecret {
 		return nil, &weir.FieldError{Code: "out_of_range", Field: "keep", Problem: want.Keep.String() +
 			" is not between 0 and " + mostKeepSecret.String(), Fix: "leave it out for " + keepSecret.String()}
 	}

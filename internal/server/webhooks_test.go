@@ -118,6 +118,13 @@ func TestAWebhookIsTestedRotatedDisabledAndRemoved(t *testing.T) {
 			t.Errorf("%s does not sign: %v", name, err)
 		}
 	}
+	leaked := hook.Secret
+	acme.must("POST", path+"/rotate", `{"keep":"0s"}`, &hook)
+	acme.must("POST", path+"/test", "", &d)
+	got = in.all()[1]
+	if err := execute.Verify(leaked, got.header, got.body, time.Now(), 5*time.Minute); err == nil {
+		t.Error("a secret that was kept for 0s still signs")
+	}
 	in.answer(500)
 	acme.must("POST", path+"/test", "", &d)
 	if d.State != "failed" || d.Attempts[0].Status != 500 || d.Attempts[0].Code != "bad_status" {

@@ -96,7 +96,7 @@ func (s *scene) drafts() {
 func (s *scene) settings() {
 	s.t.Helper()
 	var made struct{ ID string }
-	s.call("PUT", "/v1/connections/warehouse", `{"kind":"postgres","url":"postgres://db.example.com/shop","secret":{"password":"s3cret"}}`, nil)
+	s.call("PUT", "/v1/connections/warehouse", `{"kind":"postgres","url":"db.example.com:5432","option":{"database":"shop"},"secret":{"password":"s3cret"}}`, nil)
 	s.call("PUT", "/v1/templates/season-reward", `{"title":"Season reward","params":[{"name":"amount","type":"number"}],"bulk_action":{`+chain+`}}`, nil)
 	s.call("PUT", "/v1/tenants/growth", `{"weight":3,"max_tasks":50}`, nil)
 	s.call("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","note":"for the CRM"}`, s.service.URL), &made)

@@ -42,12 +42,13 @@ func lastAttempt(all []api.DeliveryAttempt) string {
 
 func webhooksCommand() command.Command {
 	return command.Command{Use: "webhooks",
-		Short: "manage webhooks, endpoints that receive events: list, get, create, delete, test, deliveries, resend",
+		Short: "manage webhooks, endpoints that receive events: list, get, create, delete, rotate, test, deliveries, resend",
 		Subs: []command.Command{
 			webhooks.list("list the webhooks", ""), webhooks.get("show a webhook"),
 			{Use: "create URL", Short: "create a webhook; its secret is shown once", Args: command.Args(1, 1, "URL"),
 				Bind: bindWebhookCreate},
 			webhooks.delete("delete a webhook; its pending deliveries are cancelled"),
+			{Use: "rotate ID", Short: "give a webhook a new secret, which is shown once", Args: command.Args(1, 1, "ID"), Bind: bindWebhookRotate},
 			{Use: "test ID", Short: "send a test event to a webhook and show the result", Args: command.Args(1, 1, "ID"),
 				Bind: func(fs *pflag.FlagSet) command.Runner {
 					return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
@@ -97,15 +98,36 @@ func bindWebhookCreate(fs *pflag.FlagSet) command.Runner {
 	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
 		w.URL = args[0]
 		made, err := l.Webhooks().Create(ctx, w)
-		if err != nil {
-			return err
-		}
-		if err := command.One(l.Printer, webhooks.view, made); err != nil {
-			return err
-		}
-		if made.Secret != "" {
-			l.Say("save the secret: it is not shown again")
-		}
-		return nil
+		return secretShown(l, made, err)
 	})
+}
+
+func bindWebhookRotate(fs *pflag.FlagSet) command.Runner {
+	var r api.Rotate
+	keep := fs.String("keep", "", "`DURATION` for which events are also signed with the previous secret; 0s: it has leaked (default 24h)")
+	fs.StringVar(&r.Reason, "reason", "", "`TEXT` for the audit log")
+	return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+		if *keep != "" {
+			r.Keep = new(api.Duration)
+			if err := r.Keep.UnmarshalText([]byte(*keep)); err != nil {
+				return command.BadUsage("write it as in 0s, 90m or 24h", "--keep %q is not a duration", *keep)
+			}
+		}
+		made, err := l.RotateWebhook(ctx, args[0], r)
+		return secretShown(l, made, err)
+	})
+}
+
+// secretShown shows a webhook with its new secret.
+func secretShown(l *link.Link, w api.Webhook, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := command.One(l.Printer, webhooks.view, w); err != nil {
+		return err
+	}
+	if w.Secret != "" {
+		l.Say("save the secret: it is not shown again")
+	}
+	return nil
 }

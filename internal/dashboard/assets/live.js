@@ -100,6 +100,11 @@ function open() {
     for (const part of news.parts) swap(part.id, part.html)
   })
   events.addEventListener('beat', alive)
+  events.addEventListener('busy', event => { // as many pages are open with this key as may be live
+    close()
+    say('Updates paused', false)
+    timer = setTimeout(open, JSON.parse(event.data).seconds * 1000)
+  })
   events.onerror = () => {
     close()
     tries++

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -125,6 +127,8 @@ func (s *Connections) check(c *api.Connection) error {
 		if _, err := s.guard.CheckURL("url", c.URL); err != nil {
 			check.Add(&bad, err, "bad_url", "url")
 		}
+	} else if c.URL != "" {
+		checkHosts(&bad, c.Kind, c.URL)
 	}
 	for k, v := range c.Secret {
 		if name, _ := strings.CutPrefix(k, "header."); (name == k || name == "") && !slices.Contains(secretNames, k) {
@@ -140,6 +144,25 @@ func (s *Connections) check(c *api.Connection) error {
 		}
 	}
 	return bad.OrNil()
+}
+
+// checkHosts refuses what is not the address of a database, or a list of brokers.
+func checkHosts(bad *weir.InputError, kind, text string) {
+	all, fix := []string{text}, "write host:port, as in db.example.com:5432, and the database into option.database"
+	if kind == "kafka" {
+		all, fix = strings.Split(text, ","), "write host:port,host:port, as in broker-1.example.com:9092,broker-2.example.com:9092"
+	}
+	for _, one := range all {
+		host, port, err := net.SplitHostPort(one)
+		if err != nil {
+			host, port = one, "1" // the port has a default
+		}
+		number, err := strconv.ParseUint(port, 10, 16)
+		if plain := net.ParseIP(host) != nil || !strings.ContainsAny(host, ":/?#[] "); err != nil || number == 0 || host == "" || !plain {
+			bad.Add("bad_url", "url", fmt.Sprintf("%.64q is not the address of a %s server", one, kind), fix)
+			return
+		}
+	}
 }
 
 // Delete removes a connection that was created over the API. If the configuration file

@@ -218,6 +218,7 @@ func shownText(raw []byte) string {
 func (r *Actions) Test(ctx context.Context, name string, in api.ActionTest) (api.TrialStep, error) {
 	items := make([]weir.TaskItem, len(in.Items))
 	var bad weir.InputError
+	a, _ := r.Find(name) // Trial tells that it is unknown
 	for i, it := range in.Items {
 		field := fmt.Sprintf("items[%d]", i)
 		if it.ID == "" {
@@ -228,6 +229,11 @@ func (r *Actions) Test(ctx context.Context, name string, in api.ActionTest) (api
 			data = []byte("{}")
 		}
 		items[i] = weir.TaskItem{No: int64(i), ID: it.ID, Data: data}
+		if a != nil && a.ItemSchema != nil { // a bulk action would refuse it, too
+			for _, f := range a.ItemSchema.Check(field+".data", data) {
+				bad.Add(f.Code, f.Field, f.Problem, f.Fix)
+			}
+		}
 	}
 	if err := bad.OrNil(); err != nil {
 		return api.TrialStep{}, err
