@@ -232,6 +232,7 @@ func (c *checker) tenants(w World) {
 	names := map[string]bool{}
 	for i, t := range w.Tenants {
 		c.name(fmt.Sprintf("tenants[%d].name", i), t.Name, names)
+		c.between("tenants."+t.Name+".max_tasks", int64(t.MaxTasks), 0, mostSlots, "leave it out for no bound")
 		c.must(t.Weight >= 0.01 && t.Weight <= 1000, "tenants."+t.Name+".weight",
 			fmt.Sprintf("%v is not between 0.01 and 1000", t.Weight), "the default is 1")
 		used := slices.ContainsFunc(w.BulkActions, func(b BulkAction) bool { return b.Tenant == t.Name })
