@@ -21,7 +21,7 @@ func TestTheBottleneckSaysWhoseLimitItIs(t *testing.T) {
 		{"its own concurrency", 100, 0, 1, 0, Bottleneck{ByConcurrency, "api", "1 at once", OfBulkAction}, 900 * time.Second, 1200 * time.Second},
 		{"its tenant's", 100, 0, 0, 2, Bottleneck{ByConcurrency, "api", "2 at once", OfTenant}, 450 * time.Second, 600 * time.Second},
 		{"the lower of two", 100, 0, 4, 2, Bottleneck{ByConcurrency, "api", "2 at once", OfTenant}, 450 * time.Second, 600 * time.Second},
-		{"its own rate below its concurrency", 100, 5, 2, 4, Bottleneck{ByRate, "api", "5/s", OfBulkAction}, 1900 * time.Second, 2200 * time.Second},
+		{"its own rate below its concurrency", 100, 5, 20, 40, Bottleneck{ByRate, "api", "5/s", OfBulkAction}, 1900 * time.Second, 2200 * time.Second},
 		{"limits that are never reached", 100, 900, 60, 60, Bottleneck{ByRate, "api", "100/s", ""}, 90 * time.Second, 110 * time.Second},
 		{"without a rate of the resource", 0, 0, 2, 0, Bottleneck{ByConcurrency, "api", "2 at once", OfBulkAction}, 450 * time.Second, 600 * time.Second},
 	} {
