@@ -114,6 +114,7 @@ type Bottleneck struct {
 	Kind     string `json:"kind" enum:"rate,concurrency,workers,service"`
 	Resource string `json:"resource"`
 	Value    string `json:"value" example:"300/s"`
+	Of       string `json:"of,omitempty" enum:"bulk_action,tenant" doc:"Whose limit it is. Not set: the resource's, or no limit at all"`
 }
 
 // Clash describes other work on the same resource.

@@ -113,7 +113,7 @@ func (p *forecastPage) ask(ctx context.Context, v *visit) error {
 		p.Lines = append(p.Lines, l)
 	}
 	p.Ways = append(p.Ways, p.wayOf(v, "Now", &f, clashText(f.Clashes), true))
-	if b := f.Bottleneck; b != nil && b.Kind == "rate" {
+	if b := f.Bottleneck; b != nil && b.Kind == "rate" && b.Of == "" {
 		p.faster(ctx, v, b)
 	}
 	if len(f.Clashes) > 0 {
@@ -125,6 +125,34 @@ func (p *forecastPage) ask(ctx context.Context, v *visit) error {
 		}
 	}
 	return nil
+}
+
+// Limit says what determines the end, and what would make it earlier.
+func (p *forecastPage) Limit() string {
+	b := p.Forecast.Bottleneck
+	if b == nil {
+		return ""
+	}
+	own := " Raise it under Rules to end earlier."
+	if !p.Own() {
+		own = " The template sets it."
+	}
+	switch {
+	case b.Of == "bulk_action" && b.Kind == "rate":
+		return "The bottleneck is the rate of this bulk action itself at " + b.Resource + ", " + b.Value + "." + own
+	case b.Of == "bulk_action":
+		return "The bottleneck is how many calls this bulk action may have at once: " + strings.TrimSuffix(b.Value, " at once") + "." + own
+	case b.Of == "tenant":
+		return "The bottleneck is how many calls the tenant " + p.Bulk.Tenant + " may have at once: " + strings.TrimSuffix(b.Value, " at once") +
+			". An operator could raise it."
+	case b.Kind == "rate":
+		return "The rate limit of " + b.Resource + ", " + b.Value + ", is the bottleneck."
+	case b.Kind == "concurrency":
+		return "The limit of calls at once of " + b.Resource + " is the bottleneck."
+	case b.Kind == "workers":
+		return "The number of workers is the bottleneck."
+	}
+	return "The speed of " + b.Resource + " itself is the bottleneck."
 }
 
 // faster asks how it would go if the limit that determines the end were half as much again.

@@ -108,6 +108,14 @@ func bottleneck(s *system, b *api.Bottleneck) string {
 			name = r.name
 		}
 	}
+	switch {
+	case b.Of == "bulk_action" && b.Kind == "rate":
+		return "the bulk action's own rate at " + name + ", " + b.Value
+	case b.Of == "bulk_action":
+		return "the calls at once of the bulk action itself, " + b.Value
+	case b.Of == "tenant":
+		return "the calls at once of the tenant, " + b.Value
+	}
 	switch b.Kind {
 	case "rate":
 		return "the rate of " + name + ", " + b.Value

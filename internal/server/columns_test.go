@@ -21,7 +21,9 @@ func sentTo(t *testing.T) (url string, got func() string) {
 	var mu sync.Mutex
 	var all []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body struct{ Items []struct{ Data, Input json.RawMessage } }
+		var body struct {
+			Items []struct{ Data, Input json.RawMessage }
+		}
 		raw, _ := io.ReadAll(r.Body)
 		if err := json.Unmarshal(raw, &body); err != nil {
 			t.Errorf("the call is %s: %v", raw, err)

@@ -91,7 +91,7 @@ func checkCommand() command.Command {
 		Long: `Reads the rows of a draft and says how many can be used, and what is wrong with the others. Nothing is added or sent. An
 upload is read up to 5 million rows, another source up to 10,000.
 
-Exit codes: 0 all rows can be used · 5 some cannot, or would fail at the first step`,
+Exit codes: 0 all rows can be used · 5 some cannot`,
 		Example: `  weir check ba_01k9x…
   weir check ba_01k9x… --limit 1000 -o csv`,
 		Args: command.Args(1, 1, "ID"),

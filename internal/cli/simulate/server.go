@@ -13,6 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/link"
 	"github.com/weirhq/weir/internal/cli/term"
+	"github.com/weirhq/weir/internal/cli/watch"
 )
 
 // bulkPrefix begins the ids of bulk actions; no scenario begins like that.
@@ -121,7 +122,7 @@ func printSimulated(env *command.Env, s *api.Simulated, set []string) {
 			term.Span(time.Duration(st.Takes))))
 	}
 	if b := s.Bottleneck; b != nil {
-		row("bottleneck", strings.TrimSpace(b.Resource+" "+b.Value))
+		row("bottleneck", watch.Bottleneck(b))
 	}
 	for _, x := range s.Workers {
 		row("workers", fmt.Sprintf("%s  at most %d", x.Resource, x.Peak))

@@ -31,6 +31,18 @@ func ChainLine(p term.Paint, steps []weir.Step) string {
 	return "  " + p.Dim("chain") + "     " + strings.Join(parts, " → ")
 }
 
+// Bottleneck says which limit determines the duration, and whose it is if not the resource's.
+func Bottleneck(b *api.Bottleneck) string {
+	text := strings.TrimSpace(b.Resource + " " + b.Value)
+	switch b.Of {
+	case "bulk_action":
+		return text + ", a rule of its own"
+	case "tenant":
+		return text + ", a limit of its tenant"
+	}
+	return text
+}
+
 // ForecastLine returns the forecast as a line, in the format of weir run.
 func ForecastLine(p term.Paint, f *api.Forecast) string {
 	head := "  " + p.Dim("forecast") + "  "
@@ -49,7 +61,7 @@ func ForecastLine(p term.Paint, f *api.Forecast) string {
 		text += " · " + "about " + term.Plural(calls, "call", "calls")
 	}
 	if f.Bottleneck != nil && time.Duration(f.Takes.P90) >= time.Second {
-		text += fmt.Sprintf(" · bottleneck %s", strings.TrimSpace(f.Bottleneck.Resource+" "+f.Bottleneck.Value))
+		text += " · bottleneck " + Bottleneck(f.Bottleneck)
 	}
 	if guessed := slices.IndexFunc(f.Assumptions, func(a string) bool {
 		return strings.Contains(a,

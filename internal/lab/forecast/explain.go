@@ -17,7 +17,18 @@ type Bottleneck struct {
 	Resource string
 	// Value is the limit as people write it: 300/s, 32 at once, 64 workers, 12s a call.
 	Value string
+	// Of says whose limit it is. Default: the resource's.
+	Of Owner
 }
+
+// Owner says whose a limit is.
+type Owner string
+
+// The owners other than the resource.
+const (
+	OfBulkAction Owner = "bulk_action"
+	OfTenant     Owner = "tenant"
+)
 
 // Kind is a kind of bottleneck.
 type Kind string
@@ -126,7 +137,7 @@ func (p *plan) steps(clashes []Clash, runs []model.Result) (out []StepForecast) 
 	for i, called := range p.calls() {
 		s := &p.w.Steps[i]
 		r := p.l.resource(s.Resource)
-		rate := p.speed(r, s.Batch, 0) / p.uses(s.Resource)
+		rate := p.capped(r, s.Batch, 0) / p.uses(s.Resource)
 		for _, c := range clashes {
 			if c.Resource == s.Resource {
 				rate *= c.Share
@@ -184,8 +195,12 @@ func (p *plan) bottleneck(runs []model.Result) Bottleneck {
 			continue
 		case !ok && w.Reason == "fair_share" && turn == "":
 			turn = resource
+		case w.Own && kind == ByConcurrency:
+			return Bottleneck{ByConcurrency, resource, fmt.Sprintf("%d at once", p.w.Concurrency), OfBulkAction}
 		case w.Own:
-			return Bottleneck{ByRate, resource, p.own(resource).String()}
+			return Bottleneck{ByRate, resource, p.own(resource).String(), OfBulkAction}
+		case w.Tenant:
+			return Bottleneck{ByConcurrency, resource, fmt.Sprintf("%d at once", p.w.MaxTasks*p.l.Nodes), OfTenant}
 		case ok && (turn == "" || turn == resource):
 			return p.limit(kind, resource)
 		}
@@ -200,9 +215,11 @@ func (p *plan) bottleneck(runs []model.Result) Bottleneck {
 func waits(runs []model.Result) (out []model.Wait) {
 	for _, r := range runs {
 		for _, w := range r.Kinds[0].Waited {
-			i := slices.IndexFunc(out, func(x model.Wait) bool { return x.Reason == w.Reason && x.Resource == w.Resource && x.Own == w.Own })
+			i := slices.IndexFunc(out, func(x model.Wait) bool {
+				return x.Reason == w.Reason && x.Resource == w.Resource && x.Own == w.Own && x.Tenant == w.Tenant
+			})
 			if i < 0 {
-				i, out = len(out), append(out, model.Wait{Reason: w.Reason, Resource: w.Resource, Own: w.Own})
+				i, out = len(out), append(out, model.Wait{Reason: w.Reason, Resource: w.Resource, Own: w.Own, Tenant: w.Tenant})
 			}
 			out[i].Share += w.Share / float64(len(runs))
 		}

@@ -171,19 +171,19 @@ func TestConcurrencyWorkersAndServiceAreBottlenecks(t *testing.T) {
 	w, l := one(1_000_000, Resource{Concurrency: 4, Service: 200 * ms})
 	f := of(t, w, l) // 4 calls in 200 ms, and 11 calls for a block of 1,024 items
 	near(t, "four at once", f.P50, 500*time.Second*1100/1024, 0.05)
-	if f.Bottleneck != (Bottleneck{ByConcurrency, "api", "4 at once"}) {
+	if f.Bottleneck != (Bottleneck{ByConcurrency, "api", "4 at once", ""}) {
 		t.Errorf("four at once: %+v", f.Bottleneck)
 	}
 	w, l = one(10_000_000, Resource{Service: 200 * ms})
 	l.Slots, l.MaxWorkers = 1000, 16
 	f = of(t, w, l) // 16 calls in 200 ms
 	near(t, "sixteen workers", f.P50, 1250*time.Second*1100/1024, 0.07)
-	if f.Bottleneck != (Bottleneck{ByWorkers, "api", "16 workers"}) {
+	if f.Bottleneck != (Bottleneck{ByWorkers, "api", "16 workers", ""}) {
 		t.Errorf("sixteen workers: %+v", f.Bottleneck)
 	}
 	w, l = one(10, Resource{Service: 3 * time.Second})
 	f = of(t, w, l)
-	if f.Bottleneck != (Bottleneck{ByService, "api", "3s a call"}) || f.P50 > 10*time.Second {
+	if f.Bottleneck != (Bottleneck{ByService, "api", "3s a call", ""}) || f.P50 > 10*time.Second {
 		t.Errorf("one call: %+v in %v", f.Bottleneck, f.P50)
 	}
 }

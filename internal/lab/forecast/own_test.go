@@ -17,11 +17,11 @@ func TestARateOfItsOwnIsKeptTo(t *testing.T) {
 		want       time.Duration
 		bottleneck Bottleneck
 	}{
-		{"below the resource's", 60_000, [2]weir.Rate{0, 50}, 1200 * time.Second, Bottleneck{ByRate, "send-message", "50/s"}},
-		{"at the first step", 60_000, [2]weir.Rate{100, 0}, 600 * time.Second, Bottleneck{ByRate, "award.db", "100/s"}},
-		{"above the resource's", 60_000, [2]weir.Rate{0, 900}, 201 * time.Second, Bottleneck{ByRate, "send-message", "300/s"}},
-		{"very low", 300, [2]weir.Rate{0, 0.5}, 600 * time.Second, Bottleneck{ByRate, "send-message", "0.5/s"}},
-		{"of huge work", 100_000_000, [2]weir.Rate{20, 0}, 5_000_000 * time.Second, Bottleneck{ByRate, "award.db", "20/s"}},
+		{"below the resource's", 60_000, [2]weir.Rate{0, 50}, 1200 * time.Second, Bottleneck{ByRate, "send-message", "50/s", OfBulkAction}},
+		{"at the first step", 60_000, [2]weir.Rate{100, 0}, 600 * time.Second, Bottleneck{ByRate, "award.db", "100/s", OfBulkAction}},
+		{"above the resource's", 60_000, [2]weir.Rate{0, 900}, 201 * time.Second, Bottleneck{ByRate, "send-message", "300/s", ""}},
+		{"very low", 300, [2]weir.Rate{0, 0.5}, 600 * time.Second, Bottleneck{ByRate, "send-message", "0.5/s", OfBulkAction}},
+		{"of huge work", 100_000_000, [2]weir.Rate{20, 0}, 5_000_000 * time.Second, Bottleneck{ByRate, "award.db", "20/s", OfBulkAction}},
 	}, 2) {
 		t.Run(tt.name, func(t *testing.T) {
 			w, l := awards(tt.items)

@@ -171,7 +171,7 @@ func (p *plan) dropLater() {
 	takes := 0.0
 	for i, sent := range p.sends() {
 		s := &p.w.Steps[i]
-		takes = max(takes, sent/p.speed(p.l.resource(s.Resource), s.Batch, s.Rate))
+		takes = max(takes, sent/p.capped(p.l.resource(s.Resource), s.Batch, s.Rate))
 	}
 	n := 0
 	for n < len(p.others) && p.others[n].Delay <= p.w.Delay+seconds(slack*takes) {
@@ -253,7 +253,7 @@ func (p *plan) size() {
 		s := &p.w.Steps[i]
 		r := p.l.resource(s.Resource)
 		tasks += sent / p.chunk(r, s.Batch, s.Rate)
-		longest = max(longest, sent/p.speed(r, s.Batch, s.Rate)+wait)
+		longest = max(longest, sent/p.capped(r, s.Batch, s.Rate)+wait)
 	}
 	alone := longest
 	for _, o := range p.others {
@@ -330,6 +330,17 @@ func (p *plan) speed(r *Resource, batch int, own weir.Rate) float64 {
 	for _, rate := range []weir.Rate{r.Rate, own} {
 		if rate > 0 {
 			out = min(out, float64(rate))
+		}
+	}
+	return out
+}
+
+// capped returns the same for the work itself, whose calls at once may be bounded.
+func (p *plan) capped(r *Resource, batch int, own weir.Rate) float64 {
+	out := p.speed(r, batch, own)
+	for _, most := range []int{p.w.Concurrency, p.w.MaxTasks * p.l.Nodes} {
+		if most > 0 {
+			out = min(out, float64(most)*p.chunk(r, batch, own)/r.Service.Seconds())
 		}
 	}
 	return out
@@ -418,7 +429,7 @@ const longestDeadline = 24 * time.Hour
 func (p *plan) bulk(name string, w *Work) model.BulkAction {
 	b := model.BulkAction{
 		Name: name, Tenant: p.tenant(w.Tenant), Tier: w.Tier.String(), Priority: w.Priority, At: model.Span(w.Delay), Items: w.Items,
-		Standing: w.Standing, Flying: w.Flying, Waiting: w.Waiting, Due: model.Span(w.Due),
+		Standing: w.Standing, Flying: w.Flying, Waiting: w.Waiting, Due: model.Span(w.Due), Concurrency: w.Concurrency,
 	}
 	for _, s := range w.Steps {
 		b.Steps, b.Batches, b.Rates = append(b.Steps, p.key(s.Resource)), append(b.Batches, s.Batch), append(b.Rates, model.Rate(s.Rate))
@@ -429,14 +440,19 @@ func (p *plan) bulk(name string, w *Work) model.BulkAction {
 
 // tenants gives each tenant its weight.
 func (p *plan) tenants() []model.Tenant {
-	out := []model.Tenant{{Name: p.tenant(p.w.Tenant), Weight: weight(p.w.Weight)}}
+	out := []model.Tenant{p.limitsOf(&p.w)}
 	for _, o := range p.others {
-		t := model.Tenant{Name: p.tenant(o.Tenant), Weight: weight(o.Weight)}
+		t := p.limitsOf(&o)
 		if !slices.ContainsFunc(out, func(u model.Tenant) bool { return u.Name == t.Name }) {
 			out = append(out, t)
 		}
 	}
 	return out
+}
+
+// limitsOf returns the tenant of some work, on the one node of the world.
+func (p *plan) limitsOf(w *Work) model.Tenant {
+	return model.Tenant{Name: p.tenant(w.Tenant), Weight: weight(w.Weight), MaxTasks: w.MaxTasks * p.l.Nodes}
 }
 
 // key returns the name of a resource in the world, where names are plainer than ours.

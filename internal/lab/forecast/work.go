@@ -17,6 +17,9 @@ type Work struct {
 	Weight   float64
 	Tier     weir.Tier
 	Priority int
+	// Concurrency is the most calls of it at once, and MaxTasks those of its tenant on a node. Default: no bound.
+	Concurrency int
+	MaxTasks    int
 	// Items have not ended. Of them Standing have come to each step, Flying are being
 	// called there and Waiting wait there for their next attempt, the last of them for
 	// Due; the others have not begun.

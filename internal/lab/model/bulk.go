@@ -129,7 +129,8 @@ func newPiece(b *bulk, p *part, pieces int) *piece {
 	b.tenant.comeTo(p)
 	pc := &piece{bulk: b, part: p}
 	pc.queued = p.queue.AddBulk(b.tenant.name,
-		sched.BulkConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Deadline: b.due(), Shard: pieces > 1})
+		sched.BulkConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Deadline: b.due(), Shard: pieces > 1,
+			Cap: (b.Concurrency + pieces - 1) / pieces})
 	for i, name := range b.Steps {
 		l := p.lane(name)
 		l.open()

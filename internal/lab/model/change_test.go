@@ -22,7 +22,7 @@ func TestOneThingIsChangedAndNothingElse(t *testing.T) {
 		{"push-news.items", "7", func(w World) any { return w.BulkActions[0].Items }, int64(7)},
 		{"push-news.deadline", "30s", func(w World) any { return w.BulkActions[0].Deadline }, 30_000 * ms},
 		{"push-news.tier", "low", func(w World) any { return w.BulkActions[0].Tier }, "low"},
-		{"shop.weight", "2.5", func(w World) any { return w.Tenants }, []Tenant{{"shop", 2.5}}},
+		{"shop.weight", "2.5", func(w World) any { return w.Tenants }, []Tenant{{Name: "shop", Weight: 2.5}}},
 	} {
 		w := incident()
 		w.BulkActions[0].Tenant = "shop"

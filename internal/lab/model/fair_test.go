@@ -11,7 +11,7 @@ import (
 func TestTenantsShareByWeight(t *testing.T) {
 	w := World{
 		Resources: []Resource{{Name: "api", Rate: 2000, Downstream: Downstream{Latency: 20 * ms}}},
-		Tenants:   []Tenant{{"big", 3}},
+		Tenants:   []Tenant{{Name: "big", Weight: 3}},
 		Length:    Span(2 * time.Minute),
 	}
 	for _, name := range []string{"big", "a", "b"} {
@@ -57,7 +57,7 @@ func TestTenantsShareASlowResourceWithLittleWork(t *testing.T) {
 // that it has offered. Nothing may wait for that.
 func TestNodesShareALowRateInFewCalls(t *testing.T) {
 	w := World{
-		Nodes: []Node{{Slots: 64}, {Slots: 64}, {Slots: 64}}, Tenants: []Tenant{{"gold", 3}, {"silver", 2}}, Length: Span(time.Minute),
+		Nodes: []Node{{Slots: 64}, {Slots: 64}, {Slots: 64}}, Tenants: []Tenant{{Name: "gold", Weight: 3}, {Name: "silver", Weight: 2}}, Length: Span(time.Minute),
 		Resources: []Resource{{Name: "api", Rate: 100, Pacing: "full", Downstream: Downstream{Latency: 20 * ms}}},
 	}
 	for _, name := range []string{"gold", "silver", "bronze"} {

@@ -89,8 +89,9 @@ type Wait struct {
 	Reason   string  `json:"reason"`
 	Resource string  `json:"resource,omitempty"`
 	Share    float64 `json:"share"`
-	// Own says that the rate is the bulk action's own, not the resource's.
-	Own bool `json:"own,omitempty"`
+	// Own says that the rate or concurrency is the bulk action's own, and Tenant that it is its tenant's. Default: the resource's.
+	Own    bool `json:"own,omitempty"`
+	Tenant bool `json:"tenant,omitempty"`
 }
 
 // ResourceResult is what a resource had to do.
@@ -218,11 +219,15 @@ func (b *bulk) alone() float64 {
 func (s *stream) waits() (out []Wait) {
 	for i, counts := range s.waited {
 		by := map[string]int{}
-		for c, n := range counts[:causePace] {
-			by[waitingOn(c)] += n
-		}
-		if n := counts[causePace]; n > 0 {
-			out = append(out, Wait{waitingOn(causePace), s.Steps[i], float64(n) / float64(s.looks), true})
+		for c, n := range counts {
+			w := Wait{Reason: waitingOn(c), Resource: s.Steps[i], Share: float64(n) / float64(s.looks)}
+			w.Own, w.Tenant = c == causePace || c == int(sched.CauseBulkCap), c == int(sched.CauseTenantCap)
+			switch {
+			case !w.Own && !w.Tenant:
+				by[w.Reason] += n
+			case n > 0:
+				out = append(out, w)
+			}
 		}
 		for _, w := range []string{"rate", "concurrency", "no_workers", "fair_share", "circuit_open", "first_call", "retry"} {
 			if by[w] > 0 {

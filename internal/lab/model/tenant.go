@@ -12,6 +12,7 @@ type tenant struct {
 	name   string
 	no     int // in order of first appearance
 	weight float64
+	most   int     // tasks in flight on a node; 0: no bound
 	parts  []*part // that it has ever been in
 	done   int64
 	shares map[shareKey]*share
@@ -39,7 +40,7 @@ func (m *machine) tenant(name string) *tenant {
 	t := &tenant{name: name, no: len(m.order), weight: 1, shares: map[shareKey]*share{}}
 	for _, w := range m.w.Tenants {
 		if w.Name == name {
-			t.weight = w.Weight
+			t.weight, t.most = w.Weight, w.MaxTasks
 		}
 	}
 	m.tenants[name], m.order = t, append(m.order, t)
@@ -55,7 +56,7 @@ func (t *tenant) comeTo(p *part) {
 }
 
 func (t *tenant) weigh(p *part) {
-	p.queue.SetTenant(p.m.clock(), t.name, capacity.TenantLimits{Weight: t.weight})
+	p.queue.SetTenant(p.m.clock(), t.name, capacity.TenantLimits{Weight: t.weight, MaxTasks: t.most})
 }
 
 func (t *tenant) share(r *resource, rank int) *share {

@@ -164,6 +164,7 @@ func (c *checker) bulkActions(w World, resources []string) {
 		perStep(c, f+".batches", &b, b.Batches, func(field string, _, n int) {
 			c.between(field, int64(n), 1, 1000, "leave them out for the same everywhere")
 		})
+		c.between(f+".concurrency", int64(b.Concurrency), 0, mostSlots, "leave it out for no bound")
 		perStep(c, f+".rates", &b, b.Rates, func(field string, _ int, r Rate) {
 			c.must(r >= 0 && r <= 1e9, field, fmt.Sprintf("%v is not between 0 and 1e9", float64(r)), "write it as in 500/s, or unlimited")
 		})
@@ -232,6 +233,7 @@ func (c *checker) tenants(w World) {
 	names := map[string]bool{}
 	for i, t := range w.Tenants {
 		c.name(fmt.Sprintf("tenants[%d].name", i), t.Name, names)
+		c.between("tenants."+t.Name+".max_tasks", int64(t.MaxTasks), 0, mostSlots, "leave it out for no bound")
 		c.must(t.Weight >= 0.01 && t.Weight <= 1000, "tenants."+t.Name+".weight",
 			fmt.Sprintf("%v is not between 0.01 and 1000", t.Weight), "the default is 1")
 		used := slices.ContainsFunc(w.BulkActions, func(b BulkAction) bool { return b.Tenant == t.Name })

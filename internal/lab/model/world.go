@@ -114,6 +114,8 @@ type Tenant struct {
 	Name string `yaml:"name" json:"name"`
 	// Weight is the share of the tenant beside others, from 0.01 to 1000.
 	Weight float64 `yaml:"weight" json:"weight"`
+	// MaxTasks is the most tasks of it in flight on a node. Default: no bound.
+	MaxTasks int `yaml:"max_tasks,omitempty" json:"max_tasks,omitempty"`
 }
 
 // BulkAction is one bulk action, or with Arrivals a stream of them.
@@ -146,6 +148,8 @@ type BulkAction struct {
 	// Rates are the most items per second of this bulk action at each step, whatever
 	// its resource would take; 0 is none. Default: none anywhere.
 	Rates []Rate `yaml:"rates,omitempty" json:"rates,omitempty"`
+	// Concurrency is the most tasks of this bulk action in flight. Default: no bound.
+	Concurrency int `yaml:"concurrency,omitempty" json:"concurrency,omitempty"`
 	// Steps are the resources that each item passes, in order.
 	Steps []string `yaml:"steps" json:"steps"`
 	// Skips are the shares of items that pass each step without a call, and LeftOut

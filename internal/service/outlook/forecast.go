@@ -124,7 +124,8 @@ func (s *Outlook) viewForecast(b *api.BulkAction, f *forecast.Forecast, start ti
 		out.Finish = api.Finish{P50: start.Add(f.P50).UTC(), P90: start.Add(f.P90).UTC()}
 	}
 	if f.Bottleneck.Kind != "" {
-		out.Bottleneck = &api.Bottleneck{Kind: string(f.Bottleneck.Kind), Resource: f.Bottleneck.Resource, Value: f.Bottleneck.Value}
+		out.Bottleneck = &api.Bottleneck{Kind: string(f.Bottleneck.Kind), Resource: f.Bottleneck.Resource, Value: f.Bottleneck.Value,
+			Of: string(f.Bottleneck.Of)}
 	}
 	for _, st := range f.Steps {
 		out.Steps = append(out.Steps, api.ForecastStep{Step: st.Name, Action: st.Action, Items: st.Items, Calls: st.Calls,

@@ -120,7 +120,7 @@ func (s *Outlook) other(b *engine.BulkAction, p *weir.Progress, to *loaded) (for
 	}
 	o := forecast.Work{
 		Name: info.Name, Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority, Items: p.Counts.Total - p.Counts.Ended(),
-		Weight: to.limits.Tenant(info.Tenant).Weight,
+		Weight: to.limits.Tenant(info.Tenant).Weight, Concurrency: info.Concurrency, MaxTasks: to.limits.Tenant(info.Tenant).MaxTasks,
 	}
 	if p.State == weir.BulkScheduled {
 		o.Delay = max(info.StartAt.Sub(to.at), 0)

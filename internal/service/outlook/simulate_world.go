@@ -150,15 +150,16 @@ func viewWorld(w *model.World, f *model.Forecast, runs int) api.Simulated {
 // significant.
 func bottleneckOf(w *model.World, r *model.Result) *api.Bottleneck {
 	var last *model.KindResult
+	var b *model.BulkAction
 	for i := range r.Kinds {
 		if k := &r.Kinds[i]; last == nil || k.Open > last.Open || k.Open == last.Open && k.Finish > last.Finish {
-			last = k
+			last, b = k, &w.BulkActions[i]
 		}
 	}
 	for _, wait := range last.Waited {
 		for _, res := range w.Resources {
 			if res.Name == wait.Resource && wait.Share >= 0.2 {
-				return limitOf(&res, wait, w)
+				return limitOf(&res, wait, w, b)
 			}
 		}
 	}
@@ -167,10 +168,14 @@ func bottleneckOf(w *model.World, r *model.Result) *api.Bottleneck {
 
 // limitOf returns the limit of a resource that work waits for. Waiting for a fair share counts as
 // waiting for the same limit.
-func limitOf(r *model.Resource, wait model.Wait, w *model.World) *api.Bottleneck {
+func limitOf(r *model.Resource, wait model.Wait, w *model.World, b *model.BulkAction) *api.Bottleneck {
 	switch {
+	case wait.Own && wait.Reason == "concurrency":
+		return &api.Bottleneck{Kind: "concurrency", Resource: r.Name, Value: fmt.Sprintf("%d at once", b.Concurrency), Of: "bulk_action"}
 	case wait.Own:
-		return &api.Bottleneck{Kind: "rate", Resource: r.Name, Value: "its own"}
+		return &api.Bottleneck{Kind: "rate", Resource: r.Name, Value: ownRate(b, r.Name).String(), Of: "bulk_action"}
+	case wait.Tenant:
+		return &api.Bottleneck{Kind: "concurrency", Resource: r.Name, Value: fmt.Sprintf("%d at once", mostTasks(w, b.Tenant)), Of: "tenant"}
 	case wait.Reason == "rate" || wait.Reason == "fair_share" && r.Rate > 0:
 		return &api.Bottleneck{Kind: "rate", Resource: r.Name, Value: weir.Rate(r.Rate).String()}
 	case wait.Reason == "concurrency" || wait.Reason == "fair_share" && r.Concurrency > 0:
@@ -179,4 +184,24 @@ func limitOf(r *model.Resource, wait model.Wait, w *model.World) *api.Bottleneck
 		return &api.Bottleneck{Kind: "workers", Resource: r.Name, Value: fmt.Sprintf("%d workers", cmp.Or(w.Workers.Max, 64))}
 	}
 	return &api.Bottleneck{Kind: "service", Resource: r.Name, Value: fmt.Sprintf("%v a call", time.Duration(r.Downstream.Latency))}
+}
+
+// ownRate returns the lowest rate of its own that a bulk action has at a resource.
+func ownRate(b *model.BulkAction, resource string) (rate weir.Rate) {
+	for i, name := range b.Steps {
+		if name == resource && i < len(b.Rates) && b.Rates[i] > 0 && (rate == 0 || weir.Rate(b.Rates[i]) < rate) {
+			rate = weir.Rate(b.Rates[i])
+		}
+	}
+	return rate
+}
+
+// mostTasks returns how many tasks of a tenant may be in flight, over all nodes.
+func mostTasks(w *model.World, tenant string) int {
+	for _, t := range w.Tenants {
+		if t.Name == tenant {
+			return t.MaxTasks * max(len(w.Nodes), 1)
+		}
+	}
+	return 0
 }

@@ -20,7 +20,7 @@ func (s *Outlook) work(b *api.BulkAction, load *forecast.Load, limits *weir.Limi
 	left := b.Counts.Total - b.Counts.Done - b.Counts.Failed - b.Counts.Cancelled
 	w := forecast.Work{
 		Name: b.Name, Tenant: b.Tenant, Weight: limits.Tenant(b.Tenant).Weight, Tier: tier, Priority: b.Priority, Items: left,
-		Delay: max(delay, 0),
+		Delay: max(delay, 0), Concurrency: b.Concurrency, MaxTasks: limits.Tenant(b.Tenant).MaxTasks,
 	}
 	if !b.Deadline.IsZero() {
 		w.Deadline = time.Until(b.Deadline) - w.Delay
