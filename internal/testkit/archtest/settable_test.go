@@ -9,7 +9,7 @@ import (
 func readElsewhere() map[string]string {
 	except := map[string]string{}
 	for how, names := range map[string][]string{
-		"the audit log takes the reason of every body as it comes": {"api.Backfill.Reason", "api.Rotate.Reason", "api.Start.Reason"},
+		"the audit log takes the reason of every body as it comes": {"api.Backfill.Reason", "api.Start.Reason"},
 		"translated whole into the type of the same name in package stored": {
 			"api.Callback.Events", "api.Callback.Secret", "api.Callback.URL",
 			"api.KafkaSource.Connection", "api.KafkaSource.IDFromKey", "api.KafkaSource.Since", "api.KafkaSource.Topic",
