@@ -57,7 +57,7 @@ func TestAForecastKeepsToTheRatesOfBulkActions(t *testing.T) {
 	near("without a rate of its own", got, 30*time.Second)
 	got, f := takes(paced)
 	near("at 10/s", got, 300*time.Second)
-	if f.Bottleneck == nil || *f.Bottleneck != (api.Bottleneck{Kind: "rate", Resource: "mail", Value: "10/s"}) {
+	if f.Bottleneck == nil || *f.Bottleneck != (api.Bottleneck{Kind: "rate", Resource: "mail", Value: "10/s", Of: "bulk_action"}) {
 		t.Errorf("its bottleneck is %+v, want its own rate", f.Bottleneck)
 	}
 

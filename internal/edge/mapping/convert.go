@@ -71,29 +71,30 @@ var converting = map[string]bool{"int": true, "float": true, "date": true}
 
 // columnIn returns the member of the item that an expression reads, or an empty string if it reads none or several.
 func columnIn(n ast.Node) string {
-	found := columns{}
+	var found column
 	ast.Walk(&n, &found)
-	if len(found) != 1 {
+	if found.others {
 		return ""
 	}
-	for name := range found {
-		return name
-	}
-	return ""
+	return found.name
 }
 
-// columns collects the members of the item that a tree reads.
-type columns map[string]bool
+// column finds the only member of the item that a tree reads.
+type column struct {
+	name   string
+	others bool
+}
 
 // Visit implements ast.Visitor.
-func (c *columns) Visit(node *ast.Node) {
+func (c *column) Visit(node *ast.Node) {
 	m, ok := (*node).(*ast.MemberNode)
 	if !ok {
 		return
 	}
 	of, isName := m.Node.(*ast.IdentifierNode)
 	if name, written := m.Property.(*ast.StringNode); isName && written && of.Value == nameItem {
-		(*c)[name.Value] = true
+		c.others = c.others || c.name != "" && c.name != name.Value
+		c.name = name.Value
 	}
 }
 

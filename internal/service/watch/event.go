@@ -101,8 +101,8 @@ func markOf(p *api.Progress, groups int) mark {
 		m.moved += st.Done + st.Failed + st.LeftOut + st.Attempts + st.Refused
 	}
 	same := *p
-	same.Rate, same.ETA = 0, 0 // they change with time alone
-	same.At = time.Time{}
+	same.Rate, same.ETA = 0, 0 // these change with time alone
+	same.At, same.LikelyEnd, same.LikelyEndFrom, same.LikelyEndTo = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	raw, _ := json.Marshal(&same) // plain data
 	h := fnv.New32a()
 	_, _ = h.Write(raw) // it never fails
