@@ -11,6 +11,8 @@ SEEDS   ?= 20000
 SEED    ?=
 # How long each fuzz target runs.
 FUZZ    ?= 5s
+# Test programs are linked without symbols for debuggers, which takes half as long; stack traces do not need them.
+LINK    := -ldflags=-s
 # Systems of make cross.
 CROSS   ?= linux/386 windows/amd64 darwin/arm64
 # Packages whose tests CI also runs under the race detector: the engine, the stores, and what calls endpoints. To race
@@ -36,11 +38,11 @@ deps: ## install what the tests need besides Go, if it is missing: redis-server,
 # CGO_ENABLED=0 spares a C library for zstd that takes half a minute to compile.
 test: deps ## run go vet and all tests; starts and cleans up whatever they need
 	@echo "== all tests (limit $(TIMEOUT))"
-	CGO_ENABLED=0 $(GO) test -p 3 -vet=all -timeout $(TIMEOUT) $(WAITING) ./...
+	CGO_ENABLED=0 $(GO) test $(LINK) -p 3 -vet=all -timeout $(TIMEOUT) $(WAITING) ./...
 	@echo "== a client that another project's generator makes from the served OpenAPI document"
-	CGO_ENABLED=0 $(GO) test -C tools/apiclient -timeout $(TIMEOUT) ./...
+	CGO_ENABLED=0 $(GO) test -C tools/apiclient $(LINK) -timeout $(TIMEOUT) ./...
 	@echo "== the pages in a browser"
-	CGO_ENABLED=0 $(GO) test -C tools/webtest -timeout $(TIMEOUT) ./...
+	CGO_ENABLED=0 $(GO) test -C tools/webtest $(LINK) -timeout $(TIMEOUT) ./...
 	@echo "== deliberate bugs, which the simulation has to find"
 	CGO_ENABLED=0 $(GO) run ./internal/lab/planted/run -timeout $(TIMEOUT)
 
@@ -58,7 +60,7 @@ race: deps ## tests of the packages of RACE under the race detector
 	@if [ "$$($(GO) env CGO_ENABLED)" != 1 ]; then \
 		echo "left out: the race detector needs a C compiler, and there is none"; \
 	else \
-		$(GO) test -race -tags pebblegozstd -short -p 3 -vet=off -skip '$(LONG)' -timeout $(TIMEOUT) $(RACE); \
+		$(GO) test $(LINK) -race -tags pebblegozstd -short -p 3 -vet=off -skip '$(LONG)' -timeout $(TIMEOUT) $(RACE); \
 	fi
 
 examples: ## build every example and run those in the documentation

@@ -64,9 +64,9 @@ func TestACampaignFromAFileToItsReport(t *testing.T) {
 	id := regexp.MustCompile(`ba_[0-9a-z]+`).FindString(b.where())
 	s.call("PUT", "/v1/resources/award", `{"rate":"60/s"}`, nil)
 	b.press("Approve the rest")
-	b.see("The rest is approved")
+	b.see("The rest was approved")
 	b.press("Pause")
-	b.see("It is paused.")
+	b.see("Paused.")
 
 	s.kill()
 	b.see("Trying again in")

@@ -150,14 +150,14 @@ func TestACampaignByKeyboardAlone(t *testing.T) {
 	s.call("PUT", "/v1/resources/award", `{"rate":"2/s"}`, nil)
 	b.reach("Approve the rest")
 	b.keys(" ")
-	b.see("The rest is approved", "Pause")
+	b.see("The rest was approved", "Pause")
 	b.keys("p")
 	if at := b.focused(); at != "Pause" {
 		t.Errorf("p leads to %q", at)
 	}
 	b.focusIsSeen()
 	b.keys(kb.Enter)
-	b.see("It is paused.", "Resume")
+	b.see("Paused.", "Resume")
 	s.call("PUT", "/v1/resources/award", `{"rate":"unlimited"}`, nil)
 	b.keys("p" + kb.Enter)
 	b.see("Resumed.", "Completed", "100 %", "Adds up")
