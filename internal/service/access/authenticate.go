@@ -23,6 +23,9 @@ const (
 // BootstrapID is the key id of a caller with a key of the configuration.
 const BootstrapID = "bootstrap"
 
+// bootstrap is that caller. A key that is in the configuration and was made here as well is not this one: it can be revoked.
+var bootstrap = Principal{KeyID: BootstrapID, Name: BootstrapID, Scopes: []Scope{Admin}}
+
 // Authenticate returns the principal of a key. Errors are [ErrNoCredentials], [ErrBadCredentials],
 // and those of the store, after which the result is unknown.
 func (k *Keys) Authenticate(ctx context.Context, text string) (Principal, error) {
@@ -46,12 +49,13 @@ func (k *Keys) authenticate(ctx context.Context, text string, mayTry func() erro
 		return Principal{}, ErrNoCredentials
 	}
 	shown := hashOf(text)
-	if k.isBootstrap(shown) {
-		return Principal{KeyID: BootstrapID, Name: BootstrapID, Scopes: []Scope{Admin}}, nil
-	}
 	id, formed := idOf(text)
+	ours := k.isBootstrap(shown)
+	if ours && !formed {
+		return bootstrap, nil
+	}
 	key, state := k.known.get(id, shown, time.Now())
-	if state == unknown {
+	if state == unknown && !ours {
 		if err := mayTry(); err != nil {
 			return Principal{}, err
 		}
@@ -61,7 +65,11 @@ func (k *Keys) authenticate(ctx context.Context, text string, mayTry func() erro
 	}
 	if state != fresh {
 		var err error
-		if key, err = k.look(ctx, id, shown); err != nil {
+		key, err = k.look(ctx, id, shown)
+		if ours && errors.Is(err, ErrBadCredentials) {
+			return bootstrap, nil // it was made elsewhere
+		}
+		if err != nil {
 			return Principal{}, err
 		}
 	}
