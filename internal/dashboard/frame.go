@@ -62,8 +62,9 @@ func (d *Dashboard) frame(v *visit, c content) *frame {
 	if f.Weir == nil {
 		f.Weir = v.calls.weir
 	}
+	_, signsIn := c.Page.(signInPage)
 	for _, e := range navigation {
-		if e.operators && !v.operates() {
+		if signsIn || e.operators && !v.operates() {
 			continue
 		}
 		e.Current = e.Name == c.Nav

@@ -16,7 +16,7 @@ func (v *visit) keysOff() string {
 	if v.who.Key != "local" {
 		return ""
 	}
-	return "Keys are not required yet: this server accepts every request from its own machine. To require them, put a key with the scope admin into a file, " +
+	return "Keys are not required yet: this server accepts every request from its own machine. To require them, put a key with the scope admin into a file that only the server can read (chmod 600), " +
 		"name that file with admin_key_file in the configuration or with --admin-key-file, and restart the server."
 }
 
