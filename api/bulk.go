@@ -109,7 +109,11 @@ type BulkAction struct {
 	Params  json.RawMessage   `json:"params,omitempty"`
 	Source  *Source           `json:"source,omitempty"`
 	ItemID  string            `json:"item_id,omitempty" doc:"The member or column that was named as the item id"`
-	Labels  map[string]string `json:"labels,omitempty"`
+	Columns map[string]string `json:"columns,omitempty" doc:"Names that steps read of an item, each with the member or column that holds it"`
+	// OnDuplicate is what Duplicates of its request said; here Duplicates is a number.
+	OnDuplicate string            `json:"on_duplicate,omitempty" enum:"refuse,keep_first,keep_all" doc:"What was to be done with duplicate ids: duplicates of its request. Not set: refuse"`
+	OnBadLine   string            `json:"on_bad_line,omitempty" enum:"refuse,record" doc:"What was to be done with invalid rows. Not set: refuse"`
+	Labels      map[string]string `json:"labels,omitempty"`
 	Rules
 	Callback   *Callback  `json:"callback,omitempty" doc:"The endpoint that is notified when it ends, without the secret"`
 	Counts     Counts     `json:"counts"`

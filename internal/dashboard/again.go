@@ -36,8 +36,8 @@ func (v *visit) again(ctx context.Context, id string) (b api.BulkAction, n api.N
 	if b, err = v.api.Get(ctx, id); err != nil {
 		return b, n, err
 	}
-	n = api.NewBulkAction{Steps: b.Steps, Params: b.Params, ItemID: b.ItemID, Source: b.Source, Labels: b.Labels, Rules: b.Rules,
-		OnBadLine: "record", Duplicates: "keep_first"}
+	n = api.NewBulkAction{Steps: b.Steps, Params: b.Params, ItemID: b.ItemID, Columns: b.Columns, Source: b.Source, Labels: b.Labels, Rules: b.Rules,
+		OnBadLine: b.OnBadLine, Duplicates: b.OnDuplicate}
 	if b.State == api.Draft && b.Template == nil { // it knows more
 		if n, err = v.api.Draft(ctx, id); err != nil {
 			return b, n, err

@@ -39,6 +39,21 @@ func TestATemplateIsMadeOfABulkActionWithoutYAML(t *testing.T) {
 	}
 }
 
+func TestATemplateReadsDataAsItsBulkActionDid(t *testing.T) {
+	n := openNode(t, nodetest.Options{})
+	b := newBrowser(t, n)
+	var made api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"send","input":{"n":"item.n"}}],"columns":{"n":"N"},"duplicates":"keep_all","on_bad_line":"refuse","start":true,"items":[{"id":"u1","data":{"N":"1"}}]}`, 201, &made)
+	n.Until(made.ID, api.Completed)
+	_, page := b.post("/ui/settings/new/template", url.Values{"from": {made.ID}, "name": {"again"}})
+	b.want(page, "again is created.")
+	var got api.Template
+	n.Call("GET", "/v1/templates/again", "", 200, &got)
+	if x := got.BulkAction; x.Duplicates != "keep_all" || x.OnBadLine != "refuse" || x.Columns["n"] != "N" {
+		t.Errorf("the template is %+v", x)
+	}
+}
+
 func TestATemplateIsMadeOfActions(t *testing.T) {
 	n := openNode(t, nodetest.Options{})
 	b := newBrowser(t, n)

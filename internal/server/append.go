@@ -151,7 +151,7 @@ func (s *Server) rows(in *appendInput, how draft.HowToAppend, at *places) (draft
 		return draft.Rows{}, nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(in.request.Header.Get("Content-Type")) // it was checked
-	o := source.Options{IDColumn: how.ItemID,
+	o := source.Options{IDColumn: how.ItemID, Names: how.Columns,
 		Format: map[string]source.Format{"text/csv": source.CSV, "application/x-ndjson": source.NDJSON}[kind]}
 	if kind == "application/json" {
 		o.Format = source.JSON

@@ -160,3 +160,39 @@ func TestRowsThatCannotBeConvertedAreBadRows(t *testing.T) {
 		t.Errorf("inline items: %+v", p)
 	}
 }
+
+func TestColumnsThatTheDataLacksAreRefused(t *testing.T) {
+	n := draftNode(t, nodetest.Options{Actions: []api.Action{{Name: "push", URL: "http://127.0.0.1:9/push"}}})
+	const spec = `{"steps":[{"action":"push","input":{"to":"item.email"}}],"columns":{"email":"E-Mial"}%s}`
+	var b api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", fmt.Sprintf(spec, ""), 201, &b)
+	var p api.Problem
+	n.CallWith("POST", "/v1/bulk-actions/"+b.ID+"/items", "id,E-Mail\nu1,a@x\n", http.Header{"Content-Type": {"text/csv"}}, 422, &p)
+	if !strings.Contains(p.Detail, `no column "E-Mial", which is to be read as "email"`) || !strings.Contains(p.Fix, "E-Mail") {
+		t.Errorf("items are refused with %+v", p)
+	}
+	n.Call("POST", "/v1/bulk-actions", fmt.Sprintf(spec, fmt.Sprintf(`,"source":{"upload":%q}`, uploadFile(t, n, "u.csv", "id,E-Mail\nu1,a@x\n"))), 201, &b)
+	var c api.DataCheck
+	n.Call("GET", "/v1/bulk-actions/"+b.ID+"/check", "", 200, &c)
+	if len(c.Faults) != 1 || !strings.Contains(c.Faults[0].Message, `no column "E-Mial"`) || len(c.Reads) != 1 || c.Reads[0].Suggested != "E-Mail" {
+		t.Errorf("the check says %+v", c)
+	}
+	n.Call("POST", "/v1/bulk-actions/"+b.ID+"/start", `{}`, 200, nil)
+	if failed := n.Until(b.ID, api.Failed); !strings.Contains(failed.Reason, `no column "E-Mial"`) {
+		t.Errorf("it failed because %s", failed.Reason)
+	}
+}
+
+func TestIDsAreReadFromTheColumnThatIsNamedForThem(t *testing.T) {
+	url, got := sentTo(t)
+	n := draftNode(t, nodetest.Options{Actions: []api.Action{{Name: "push", URL: url}}})
+	for _, spec := range []string{`"item_id":"user_id","columns":{"user_id":"User No"}`, `"columns":{"id":"User No"}`} {
+		var b api.BulkAction
+		n.Call("POST", "/v1/bulk-actions", fmt.Sprintf(`{"steps":[{"action":"push","input":{"who":"id"}}],"start":true,%s,"source":{"upload":%q}}`, spec,
+			uploadFile(t, n, "u.csv", "id,User No\nx,u1\n")), 201, &b)
+		n.Until(b.ID, api.Completed)
+	}
+	if want := `{"who":"u1"} {"who":"u1"}`; got() != want {
+		t.Errorf("the action got %s, want %s", got(), want)
+	}
+}

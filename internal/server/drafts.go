@@ -8,7 +8,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
-	"github.com/weirhq/weir/internal/service/result"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
@@ -25,9 +24,9 @@ func (s *Server) draftRoutes() {
 		about("Reads the upload or the source of a draft, tells how many rows can be used, and lists bad ones. Adds no items."), ofBulk(s, s.checkDraft))
 	add(s, get(access.Read, "bulk_action.bad_rows", bulkPath+"/{id}/bad-rows", tag, "Download the bad rows of an upload").
 		about("All rows that cannot be read, or that the first action does not accept, in the order of the file: `weir_line`, "+
-			"`weir_problem`, `weir_fix`, and the cells of the row; a row of JSON is one column. Correct it and upload it "+
+			"`weir_problem`, `weir_fix`, and the cells of the row. Correct it and upload it "+
 			"again: the three columns are not part of the items then. Cells that a spreadsheet would read as a formula begin with an "+
-			"apostrophe, unless raw is set. After the start, the upload of a bulk action with bad rows is kept as long as "+
+			"apostrophe, which is removed again. A row of JSON is one column: upload the corrected rows as NDJSON. After the start, the upload of a bulk action with bad rows is kept as long as "+
 			"the bulk action.").responds(badRowsResponses()), ofBulk(s, s.badRows))
 }
 
@@ -54,23 +53,14 @@ func (s *Server) putDraft(ctx context.Context, in *describeInput) (*tagged[api.N
 	return answerTagged(after, version, err)
 }
 
-type badRowsInput struct {
-	BulkID
-	Raw bool `query:"raw" doc:"For programs: do not escape cells"`
-}
-
 // badRows sends the bad rows of an upload.
-func (s *Server) badRows(ctx context.Context, in *badRowsInput) (*huma.StreamResponse, error) {
+func (s *Server) badRows(ctx context.Context, in *BulkID) (*huma.StreamResponse, error) {
 	list, err := s.svc.Drafts.BadRows(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	guard := result.Guarded
-	if in.Raw {
-		guard = nil
-	}
 	return s.download(in.ID+"-bad-rows.csv", func(ctx context.Context, to io.Writer) error {
-		return errors.Join(list.WriteTo(ctx, to, guard), list.Close())
+		return errors.Join(list.WriteTo(ctx, to), list.Close())
 	}), nil
 }
 

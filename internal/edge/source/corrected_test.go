@@ -69,3 +69,15 @@ func TestACorrectedListOfBadRowsIsReadWithoutItsNotes(t *testing.T) {
 		}
 	}
 }
+
+func TestGuardedCellsAreReadAsTheyWere(t *testing.T) {
+	for _, cell := range []string{"", "=y", "'=y", "''=y", "'-3", "'", "''", "'apos", "''two", "+49", "\tx", "＝x", "plain"} {
+		guarded := Guarded(cell)
+		if got := string(unguarded([]byte(guarded))); got != cell {
+			t.Errorf("%q is written as %q and read as %q", cell, guarded, got)
+		}
+		if isFormula(guarded) {
+			t.Errorf("%q is written as %q, which a spreadsheet evaluates", cell, guarded)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -32,6 +33,9 @@ func newCSVRows(w *buffer, o Options, name string, transcoded bool) (*csvRows, e
 		return nil, err
 	}
 	if err := c.chooseID(); err != nil {
+		return nil, err
+	}
+	if err := c.checkNames(); err != nil {
 		return nil, err
 	}
 	return c, c.label()
@@ -125,6 +129,16 @@ func (c *csvRows) chooseID() error {
 	return noID(1, CodeBadCSV, "column", c.columns)
 }
 
+// checkNames refuses a table that lacks a column that is read by another name.
+func (c *csvRows) checkNames() error {
+	for _, name := range slices.Sorted(maps.Keys(c.opts.Names)) {
+		if column := c.opts.Names[name]; !slices.Contains(c.columns, column) {
+			return headerError(column, fmt.Sprintf("no column %q, which is to be read as %q", column, name), "choose one of "+shorten(strings.Join(c.columns, ", ")))
+		}
+	}
+	return nil
+}
+
 // label prepares the parts of every document that are the same.
 func (c *csvRows) label() error {
 	c.own = slices.Contains(c.columns, NoteColumns[0])
@@ -150,16 +164,27 @@ func (c *csvRows) label() error {
 // corrected and read again.
 var NoteColumns = [...]string{"weir_line", "weir_problem", "weir_fix"}
 
-// unguarded takes off the apostrophe before what a spreadsheet would take for a formula.
-func unguarded(cell []byte) []byte {
-	if len(cell) < 2 || cell[0] != '\'' {
-		return cell
+// Guarded puts an apostrophe before a cell that a spreadsheet would take for a formula, and before one that has such an
+// apostrophe already: what reads a list of bad rows takes one off.
+func Guarded(cell string) string {
+	if isFormula(strings.TrimLeft(cell, "'")) {
+		return "'" + cell
 	}
-	switch r, _ := utf8.DecodeRune(cell[1:]); r {
-	case '=', '+', '-', '@', '\t', '\r', '\n', 0, '＝', '＋', '－', '＠':
+	return cell
+}
+
+// unguarded takes that apostrophe off.
+func unguarded(cell []byte) []byte {
+	if len(cell) > 0 && cell[0] == '\'' && isFormula(string(bytes.TrimLeft(cell, "'"))) {
 		return cell[1:]
 	}
 	return cell
+}
+
+// isFormula reports whether a spreadsheet would take a cell for a formula.
+func isFormula(cell string) bool {
+	r, n := utf8.DecodeRuneInString(cell)
+	return n > 0 && strings.ContainsRune("=+-@\t\r\n\x00＝＋－＠", r)
 }
 
 func headerError(field, problem, fix string) *RowError {

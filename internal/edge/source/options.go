@@ -36,6 +36,8 @@ type Options struct {
 	AnyID bool
 	// Columns names the columns of a CSV file that has no header line. Default: the first line.
 	Columns []string
+	// Names are names for columns: a CSV file has to have these. What [Reader.Items] yields is not renamed.
+	Names Names
 	// KeepRows adds the row itself to a [RowError].
 	KeepRows bool
 	// Limit ends the stream after so many good items. Default 0: no limit.

@@ -44,7 +44,7 @@ func (s *Checks) BadRows(ctx context.Context, id string) (*BadRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := source.Open(r, f.Meta["filename"], source.Options{IDColumn: d.Spec.ItemID, KeepRows: true})
+	rows, err := source.Open(r, f.Meta["filename"], source.Options{IDColumn: d.Spec.IDColumn(), Names: d.Spec.Columns, KeepRows: true})
 	if err != nil {
 		return nil, unusable(err)
 	}
@@ -77,11 +77,14 @@ func (s *Checks) readFrom(ctx context.Context, id string) (*Draft, error) {
 // Close ends the reading.
 func (b *BadRows) Close() error { return b.rows.Close() }
 
-// WriteTo writes the list as CSV: [source.NoteColumns], and the columns of the file. A row of JSON is one column. guard
-// changes cells that a spreadsheet would evaluate; nil: none.
-func (b *BadRows) WriteTo(ctx context.Context, to io.Writer, guard func([]string) []string) error {
-	if guard == nil {
-		guard = func(cells []string) []string { return cells }
+// WriteTo writes the list as CSV: [source.NoteColumns], and the columns of the file. A row of JSON is one column.
+// Cells that a spreadsheet would evaluate are guarded, as [source.Open] expects it.
+func (b *BadRows) WriteTo(ctx context.Context, to io.Writer) error {
+	guard := func(cells []string) []string {
+		for i, c := range cells {
+			cells[i] = source.Guarded(c)
+		}
+		return cells
 	}
 	out := csv.NewWriter(to)
 	head := slices.Clone(source.NoteColumns[:])

@@ -120,7 +120,7 @@ func (s *Checks) readUpload(ctx context.Context, d *Draft, c *counting) error {
 	if err != nil {
 		return err
 	}
-	rd, err := source.Open(r, c.out.Name, source.Options{IDColumn: d.Spec.ItemID})
+	rd, err := source.Open(r, c.out.Name, source.Options{IDColumn: d.Spec.IDColumn(), Names: d.Spec.Columns})
 	if err != nil {
 		return s.unopened(ctx, d, c, err)
 	}
@@ -186,7 +186,7 @@ func (s *Checks) readFirst(ctx context.Context, d *Draft, c *counting) error {
 		return err
 	}
 	defer f.Close()
-	c.out.ItemID = d.Spec.ItemID
+	c.out.ItemID = d.Spec.IDColumn()
 	for at := feed.Cursor(""); c.out.Rows < checkSource; {
 		page, err := f.Read(ctx, at)
 		if forever := (*feed.PermanentError)(nil); errors.As(err, &forever) {

@@ -36,7 +36,7 @@ func (s *Appends) HowToAppend(ctx context.Context, id string) (HowToAppend, erro
 }
 
 func (s *Appends) howTo(d *Draft) HowToAppend {
-	return HowToAppend{ItemID: d.Spec.ItemID, Columns: d.Spec.Columns, Record: d.Spec.OnBadLine == "record",
+	return HowToAppend{ItemID: d.Spec.IDColumn(), Columns: d.Spec.Columns, Record: d.Spec.OnBadLine == "record",
 		Check: s.chains.ItemCheck(d.Spec.Steps, d.Spec.Params)}
 }
 

@@ -180,7 +180,7 @@ func (s *rules) Open(d *Draft) (feed.Feed, error) {
 // openRaw opens the source of a draft. Members of its items have the names of the data.
 func (s *rules) openRaw(d *Draft) (feed.Feed, error) {
 	if id := d.Spec.Source.Upload; id != "" {
-		return &uploadFeed{all: s.uploads, id: id, itemID: d.Spec.ItemID, skipBad: d.Spec.OnBadLine == "record"}, nil
+		return &uploadFeed{all: s.uploads, id: id, itemID: d.Spec.IDColumn(), names: d.Spec.Columns, skipBad: d.Spec.OnBadLine == "record"}, nil
 	}
 	return s.connections.Open(&d.Spec, d.Tenant)
 }

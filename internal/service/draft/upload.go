@@ -97,6 +97,7 @@ type uploadFeed struct {
 	all    *upload.Uploads
 	id     string
 	itemID string
+	names  source.Names // of columns that the file has to have
 	// skipBad counts invalid rows and continues.
 	skipBad bool
 	at      uploadCursor
@@ -162,7 +163,7 @@ func (f *uploadFeed) seek(ctx context.Context, to uploadCursor) error {
 	if err != nil {
 		return err
 	}
-	rd, err := source.Open(r, file.Meta["filename"], source.Options{IDColumn: f.itemID})
+	rd, err := source.Open(r, file.Meta["filename"], source.Options{IDColumn: f.itemID, Names: f.names})
 	if err != nil {
 		return &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error(), Err: err}
 	}

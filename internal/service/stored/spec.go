@@ -98,6 +98,9 @@ type Callback struct {
 	Events []string `json:"events,omitempty"`
 }
 
+// IDColumn returns the column or member of the data that holds the ids; empty: it is detected.
+func (s *Spec) IDColumn() string { return cmp.Or(s.Columns[cmp.Or(s.ItemID, "id")], s.ItemID) }
+
 // MadeFrom names the template of a bulk action and its version at that time.
 type MadeFrom struct {
 	Name    string `json:"name"`
