@@ -122,3 +122,13 @@ func TestACanaryIsAShareOfWhatWillRun(t *testing.T) {
 		})
 	}
 }
+
+func TestDuplicatesOfAnUploadAreToldInTheWordsOfTheAPI(t *testing.T) {
+	n := draftNode(t, nodetest.Options{})
+	var b api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", fmt.Sprintf(`{"steps":[{"action":"tell"}],"start":true,"source":{"upload":%q}}`,
+		uploadFile(t, n, "u.csv", "id\nu1\nu1\n")), 201, &b)
+	if failed := n.Until(b.ID, api.Failed); !strings.Contains(failed.Reason, `id "u1" came before; set duplicates to keep_first`) {
+		t.Errorf("it failed because %s", failed.Reason)
+	}
+}

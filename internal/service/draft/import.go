@@ -316,11 +316,19 @@ func (s *Imports) readFailed(ctx context.Context, id string, err error) error {
 	return &waitError{wait}
 }
 
+// reasonOf says why a draft cannot proceed, in the words of the API.
+func reasonOf(why error) string {
+	if twice := (*weir.DuplicateError)(nil); errors.As(why, &twice) {
+		return fmt.Sprintf("id %q came before; set duplicates to keep_first or keep_all, or correct the data", twice.ID)
+	}
+	return why.Error()
+}
+
 // failDraft ends a draft that cannot proceed.
 func (s *Imports) failDraft(ctx context.Context, id string, why error) error {
 	e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State != Cancelled && d.State != Submitted {
-			d.State, d.Reason, d.Untold = Failed, why.Error(), true
+			d.State, d.Reason, d.Untold = Failed, reasonOf(why), true
 		}
 		return nil
 	})
