@@ -196,3 +196,12 @@ func TestIDsAreReadFromTheColumnThatIsNamedForThem(t *testing.T) {
 		t.Errorf("the action got %s, want %s", got(), want)
 	}
 }
+
+func TestAllItemsForWhichAnExpressionFailsAreTold(t *testing.T) {
+	n := draftNode(t, nodetest.Options{})
+	var p api.Problem
+	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"tell","input":{"n":"int(item.n)"}}],"items":[{"id":"a","data":{"n":"x"}},{"id":"b","data":{"n":"1"}},{"id":"c","data":{}}]}`, 422, &p)
+	if len(p.Errors) != 2 || p.Errors[0].Field != "items[0], input.n" || p.Errors[1].Field != "items[2], input.n" {
+		t.Errorf("it is refused with %+v", p.Errors)
+	}
+}

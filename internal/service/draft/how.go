@@ -46,6 +46,7 @@ func (h *HowToAppend) fitting(items []stored.Item) (_ []stored.Item, bad int64, 
 		return items, 0, nil
 	}
 	out := make([]stored.Item, 0, len(items))
+	var faults weir.InputError
 	for i, it := range items {
 		it.Data = h.Columns.Rename(it.Data)
 		var err error
@@ -58,10 +59,14 @@ func (h *HowToAppend) fitting(items []stored.Item) (_ []stored.Item, bad int64, 
 		case h.Record:
 			bad++
 		default:
-			return nil, 0, err
+			field := (*weir.FieldError)(nil)
+			if !errors.As(err, &field) {
+				return nil, 0, err
+			}
+			faults.Fields = append(faults.Fields, field)
 		}
 	}
-	return out, bad, nil
+	return out, bad, faults.OrNil()
 }
 
 // pick removes the items that the first step does not accept from a page of a source.
