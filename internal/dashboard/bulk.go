@@ -59,7 +59,9 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 		return h, c, err
 	}
 	h.Share = format.Share(finished(h.Progress.Counts), h.Progress.Counts.Total)
-	h.Verbs, h.More = v.verbsOf(&h.Bulk)
+	if h.Verbs, h.More, err = v.verbsOf(ctx, &h.Bulk, &h.Progress); err != nil {
+		return h, c, err
+	}
 	h.Again = repeats(&h.Bulk) && v.may("submit")
 	report := "Report so far"
 	if h.Bulk.State.Final() {

@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -68,6 +70,40 @@ func TestFailedItemsAreRetriedOnceHoweverOftenTheFormIsSent(t *testing.T) {
 		t.Errorf("it has %d retries", len(got.Retries))
 	}
 	n.Until(got.Retries[0], api.Completed)
+}
+
+func TestAnUndoIsOfferedOnlyIfAllActionsThatRanHaveOne(t *testing.T) {
+	undoable := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "award",
+		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+			for i := range b.Len() {
+				b.Done(i, json.RawMessage("{}"))
+			}
+			return nil
+		},
+		Undo: func(_ context.Context, b *weir.Batch[weir.Undone[json.RawMessage, json.RawMessage], struct{}]) error {
+			for i := range b.Len() {
+				b.Done(i, struct{}{})
+			}
+			return nil
+		}})
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(opened()), undoable}})
+	b := newBrowser(t, n)
+	plain := n.Make(oneStep, `{"id":"u1"}`+"\n")
+	n.Until(plain.ID, api.Completed)
+	_, page := b.get("/ui/bulk-actions/" + plain.ID)
+	b.want(page, "Copy as a new draft")
+	b.lacks(page, "Undo")
+	status, page := b.get("/ui/bulk-actions/" + plain.ID + "/undo")
+	if status != http.StatusConflict {
+		t.Errorf("the question of an impossible undo has status %d", status)
+	}
+	b.want(page, "the action send has no undo")
+	can := n.Make(strings.ReplaceAll(oneStep, "send", "award"), `{"id":"u1"}`+"\n")
+	n.Until(can.ID, api.Completed)
+	_, page = b.get("/ui/bulk-actions/" + can.ID)
+	b.want(page, "Undo")
+	_, page = b.post("/ui/bulk-actions/"+can.ID+"/undo", nil)
+	b.want(page, "The undo was started")
 }
 
 func TestRulesChangeWhileItRuns(t *testing.T) {

@@ -60,7 +60,10 @@ var verbs = []verb{
 		states: []api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled},
 		told:   "Cancelled. Calls that were running end."},
 	{Name: "undo", Button: "Undo", Scope: "control", Danger: true, More: true, states: ended, ask: askUndo, told: "The undo was started, as a bulk action of its own.",
-		fits: func(b *api.BulkAction) bool { return b.UndoneBy == "" && b.UndoOf == "" && b.Counts.Done > 0 },
+		// An undo of the first one undoes its retries, too.
+		fits: func(b *api.BulkAction) bool {
+			return b.UndoneBy == "" && b.UndoOf == "" && b.RetryOf == "" && b.Counts.Done > 0
+		},
 		do: func(ctx context.Context, c *client.Client, id, reason string) error {
 			_, err := c.Undo(ctx, id, reason)
 			return err
@@ -74,17 +77,44 @@ var verbs = []verb{
 }
 
 // verbsOf returns what the person can do with a bulk action: by buttons, and in the menu.
-func (v *visit) verbsOf(b *api.BulkAction) (buttons, more []verb) {
+func (v *visit) verbsOf(ctx context.Context, b *api.BulkAction, p *api.Progress) (buttons, more []verb, err error) {
 	for _, x := range verbs {
+		if !x.possible(b) || !v.may(x.Scope) {
+			continue
+		}
+		lacking := ""
+		if x.Name == "undo" {
+			if lacking, err = v.withoutUndo(ctx, p); err != nil {
+				return nil, nil, err
+			}
+		}
 		switch {
-		case !x.possible(b), !v.may(x.Scope):
+		case lacking != "":
 		case x.More:
 			more = append(more, x)
 		default:
 			buttons = append(buttons, x)
 		}
 	}
-	return buttons, more
+	return buttons, more, nil
+}
+
+// withoutUndo returns the first action that has done items and cannot be undone: the API refuses an undo then. Empty:
+// all of them can.
+func (v *visit) withoutUndo(ctx context.Context, p *api.Progress) (string, error) {
+	for _, s := range p.Steps {
+		if s.Done == s.Skipped {
+			continue
+		}
+		a, err := v.api.Actions().Get(ctx, s.Action)
+		if err != nil && !client.IsCode(err, "not_found") {
+			return "", err
+		}
+		if !a.Undo {
+			return s.Action, nil
+		}
+	}
+	return "", nil
 }
 
 func (v *verb) possible(b *api.BulkAction) bool {
@@ -124,6 +154,18 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 	}
 	if verb == nil || !verb.Danger || !verb.possible(&b) {
 		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(b.State).Word))
+	}
+	if verb.Name == "undo" {
+		p, err := v.api.Progress(ctx, b.ID)
+		if err != nil {
+			return nil, err
+		}
+		switch lacking, err := v.withoutUndo(ctx, &p); {
+		case err != nil:
+			return nil, err
+		case lacking != "":
+			return nil, fmt.Errorf("%w: the action %s has no undo", errNotNow, lacking)
+		}
 	}
 	q := &question{Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Scope: verb.Scope, Title: verb.Button + " " + b.Name + "?", Stay: "Keep it"}
 	verb.ask(&b, q)
