@@ -95,7 +95,7 @@ type bulkPage struct {
 	Steps    []stepLine
 	Speed    template.HTML // chart of its whole life, empty before it has one
 	Finding  string
-	Errors   []api.ErrorGroup
+	Errors   []errorLine
 	Events   []happening
 }
 
@@ -129,12 +129,10 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	if err := page.draw(ctx, v); err != nil {
 		return c, err
 	}
-	if p.Counts.Failed > 0 {
-		if page.Errors, err = v.api.ErrorGroups(ctx, h.Bulk.ID); err != nil {
-			return c, err
-		}
-		page.Errors = page.Errors[:min(len(page.Errors), fewErrors)]
+	if page.Errors, _, err = v.errorLines(ctx, &h); err != nil {
+		return c, err
 	}
+	page.Errors = page.Errors[:min(len(page.Errors), fewErrors)]
 	if page.Events, err = v.events(ctx, h.Bulk.ID, fewEvents); err != nil {
 		return c, err
 	}
