@@ -21,8 +21,8 @@ type bulkItemsPage struct {
 	States            []choice
 	Items             []api.ItemResult
 	After             map[string]api.ItemResult // how they ended in retries
-	Older             template.URL // query of the next page
-	First             bool         // it is the first page
+	Older             template.URL              // query of the next page
+	First             bool                      // it is the first page
 }
 
 // choice is one value of a filter.
