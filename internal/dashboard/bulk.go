@@ -59,7 +59,9 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 		return h, c, err
 	}
 	h.Share = format.Share(finished(h.Progress.Counts), h.Progress.Counts.Total)
-	h.Verbs, h.More = v.verbsOf(&h.Bulk)
+	if h.Verbs, h.More, err = v.verbsOf(ctx, &h.Bulk, &h.Progress); err != nil {
+		return h, c, err
+	}
 	h.Again = repeats(&h.Bulk) && v.may("submit")
 	report := "Report so far"
 	if h.Bulk.State.Final() {
@@ -93,7 +95,7 @@ type bulkPage struct {
 	Steps    []stepLine
 	Speed    template.HTML // chart of its whole life, empty before it has one
 	Finding  string
-	Errors   []api.ErrorGroup
+	Errors   []errorLine
 	Events   []happening
 }
 
@@ -127,12 +129,10 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	if err := page.draw(ctx, v); err != nil {
 		return c, err
 	}
-	if p.Counts.Failed > 0 {
-		if page.Errors, err = v.api.ErrorGroups(ctx, h.Bulk.ID); err != nil {
-			return c, err
-		}
-		page.Errors = page.Errors[:min(len(page.Errors), fewErrors)]
+	if page.Errors, _, err = v.errorLines(ctx, &h); err != nil {
+		return c, err
 	}
+	page.Errors = page.Errors[:min(len(page.Errors), fewErrors)]
 	if page.Events, err = v.events(ctx, h.Bulk.ID, fewEvents); err != nil {
 		return c, err
 	}

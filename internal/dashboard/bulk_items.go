@@ -20,8 +20,9 @@ type bulkItemsPage struct {
 	State, Step, Code string
 	States            []choice
 	Items             []api.ItemResult
-	Older             template.URL // query of the next page
-	First             bool         // it is the first page
+	After             map[string]api.ItemResult // how they ended in retries
+	Older             template.URL              // query of the next page
+	First             bool                      // it is the first page
 }
 
 // choice is one value of a filter.
@@ -63,6 +64,9 @@ func (d *Dashboard) bulkItems(ctx context.Context, v *visit) (content, error) {
 			break
 		}
 	}
+	if page.After, err = v.outcomes(ctx, &h.Bulk, page.Items); err != nil {
+		return c, err
+	}
 	command := "weir items " + h.Bulk.ID
 	for _, o := range []fact{{"--state", page.State}, {"--step", page.Step}, {"--code", page.Code}} {
 		if o.Value != "" {
@@ -87,7 +91,8 @@ func older(filter url.Values) template.URL {
 // bulkErrorsPage lists why items failed, with what can be done.
 type bulkErrorsPage struct {
 	bulkHead
-	Errors []api.ErrorGroup
+	Errors []errorLine
+	Left   int64  // failed items that were not retried or discarded
 	Rate   string // that a retry may use
 	Fault  string
 }
@@ -98,10 +103,8 @@ func (d *Dashboard) bulkErrors(ctx context.Context, v *visit) (content, error) {
 		return c, err
 	}
 	page := bulkErrorsPage{bulkHead: h}
-	if h.Progress.Counts.Failed > 0 {
-		if page.Errors, err = v.api.ErrorGroups(ctx, h.Bulk.ID); err != nil {
-			return c, err
-		}
+	if page.Errors, page.Left, err = v.errorLines(ctx, &h); err != nil {
+		return c, err
 	}
 	c.Page, c.Weir = page, []string{"weir errors " + h.Bulk.ID, "weir retry " + h.Bulk.ID}
 	return c, nil

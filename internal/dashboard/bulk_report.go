@@ -16,8 +16,8 @@ type bulkReportPage struct {
 	Report   api.Report
 	Says     string // the outcome in a sentence
 	Steps    []reportStep
-	Failed   int64 // after all retries
-	Retried  int64 // done by retries
+	Counts   api.Counts // with all retries
+	Retried  int64      // done by retries
 	Took     string
 	Forecast string
 	Speed    string
@@ -49,17 +49,20 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 		return c, err
 	}
 	k := r.Counts
-	page := bulkReportPage{bulkHead: h, Report: r, Failed: k.Failed, Took: "–", Speed: "–", AddsUp: addsUp(k),
-		Sum: fmt.Sprintf("%s + %s + %s = %s", format.Count(k.Done), format.Count(k.Failed), format.Count(k.Cancelled), format.Count(k.Total))}
-	if !h.Bulk.State.Final() {
-		page.Sum = "It has not ended: " + format.Items(k.Ready+k.Waiting+k.InFlight) + " left"
-	}
 	if r.Combined != nil {
-		page.Failed, page.Retried = r.Combined.Failed, r.Combined.Done-k.Done
+		k = *r.Combined
+	}
+	page := bulkReportPage{bulkHead: h, Report: r, Counts: k, Retried: k.Done - r.Counts.Done, Took: "–", Speed: "–", AddsUp: addsUp(k),
+		Sum: fmt.Sprintf("%s + %s + %s = %s", format.Count(k.Done), format.Count(k.Failed), format.Count(k.Cancelled), format.Count(k.Total))}
+	switch left := k.Ready + k.Waiting + k.InFlight; {
+	case !h.Bulk.State.Final():
+		page.Sum = "It has not ended: " + format.Items(left) + " left"
+	case left > 0:
+		page.Sum = "Its retries have not ended: " + format.Items(left) + " left"
 	}
 	if r.Duration > 0 {
 		page.Took = format.Duration(time.Duration(r.Duration))
-		page.Speed = format.Rate(float64(finished(k)) / time.Duration(r.Duration).Seconds())
+		page.Speed = format.Rate(float64(finished(r.Counts)) / time.Duration(r.Duration).Seconds())
 	}
 	if f := r.Forecast; f != nil {
 		page.Forecast = fmt.Sprintf("forecast %s, %+.1f\u00a0%%", format.Duration(time.Duration(f.P50)), f.Error*100)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +84,17 @@ func rulesInWords(v *visit, b *api.BulkAction) (facts []fact) {
 				text = "Items for which " + s.When + "; others pass without a call"
 			}
 		}
-		add("Step "+cmp.Or(s.ID, s.Action), "%s", text)
+		name := cmp.Or(s.ID, s.Action)
+		add("Step "+name, "%s", text)
+		add("What "+name+" receives", "%s", inputInWords(s.Input))
+		if r, has := b.Rates[name]; has {
+			add("Rate of "+name, "at most %s", r)
+		}
+	}
+	if b.Concurrency > 0 {
+		add("Calls at once", "at most %s", format.Count(int64(b.Concurrency)))
+	} else {
+		add("Calls at once", "no limit of its own")
 	}
 	if c := b.Canary; c != nil {
 		size := format.Items(c.Items)
@@ -108,7 +120,7 @@ func rulesInWords(v *visit, b *api.BulkAction) (facts []fact) {
 	}
 	add("Item id", "%s", cmp.Or(b.ItemID, "found by its name"))
 	if b.Source != nil {
-		add("Source", "read when it starts")
+		add("Source", "%s", sourceInWords(b))
 	}
 	if b.Callback != nil {
 		add("Tells", "%s", b.Callback.URL)
@@ -117,6 +129,42 @@ func rulesInWords(v *visit, b *api.BulkAction) (facts []fact) {
 		add("Label", "%s = %s", k, value)
 	}
 	return facts
+}
+
+// inputInWords says what a step gets of an item.
+func inputInWords(input map[string]string) string {
+	if len(input) == 0 {
+		return "the item as it is"
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		list = append(list, name+" = "+input[name])
+	}
+	return strings.Join(list, ", ")
+}
+
+// sourceInWords says where the items come from, and whether they have been read.
+func sourceInWords(b *api.BulkAction) string {
+	from := "A source"
+	switch s := b.Source; {
+	case s.Upload != "":
+		from = "An uploaded file"
+	case s.Segment != nil:
+		from = "A segment"
+	case s.Postgres != nil:
+		from = "A query of PostgreSQL"
+	case s.Object != nil:
+		from = "An object in S3"
+	case s.Kafka != nil:
+		from = "A topic of Kafka"
+	}
+	switch {
+	case b.State == api.Importing:
+		return from + ", being read"
+	case b.State == api.Draft, b.Counts.Total == 0 && b.StartedAt.IsZero():
+		return from + ", read when it starts"
+	}
+	return fmt.Sprintf("%s, read: %s", from, format.Items(b.Counts.Total))
 }
 
 // changeRules changes the rules of a bulk action.

@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,7 +33,7 @@ func TestThePagesOfABulkActionShowItemsErrorsTimelineAndReport(t *testing.T) {
 		"/errors":             {"1 item in 1 group", "account <n> is closed", "Retry 1", "Retry 1 item"},
 		"/timeline":           {"Created", "First item failed at step send", "Completed; some items failed"},
 		"/decisions":          {"How many workers run its tasks"},
-		"/rules":              {"Step send Every item"},
+		"/rules":              {"Step send Every item", "What send receives the item as it is", "Calls at once no limit of its own"},
 		"/report":             {"1 of 2 items are done, 1 failed.", "Adds up Yes 1 + 1 + 0 = 2"},
 	} {
 		status, page := b.get("/ui/bulk-actions/" + made.ID + path)
@@ -70,6 +72,40 @@ func TestFailedItemsAreRetriedOnceHoweverOftenTheFormIsSent(t *testing.T) {
 	n.Until(got.Retries[0], api.Completed)
 }
 
+func TestAnUndoIsOfferedOnlyIfAllActionsThatRanHaveOne(t *testing.T) {
+	undoable := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "award",
+		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+			for i := range b.Len() {
+				b.Done(i, json.RawMessage("{}"))
+			}
+			return nil
+		},
+		Undo: func(_ context.Context, b *weir.Batch[weir.Undone[json.RawMessage, json.RawMessage], struct{}]) error {
+			for i := range b.Len() {
+				b.Done(i, struct{}{})
+			}
+			return nil
+		}})
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(opened()), undoable}})
+	b := newBrowser(t, n)
+	plain := n.Make(oneStep, `{"id":"u1"}`+"\n")
+	n.Until(plain.ID, api.Completed)
+	_, page := b.get("/ui/bulk-actions/" + plain.ID)
+	b.want(page, "Copy as a new draft")
+	b.lacks(page, "Undo")
+	status, page := b.get("/ui/bulk-actions/" + plain.ID + "/undo")
+	if status != http.StatusConflict {
+		t.Errorf("the question of an impossible undo has status %d", status)
+	}
+	b.want(page, "the action send has no undo")
+	can := n.Make(strings.ReplaceAll(oneStep, "send", "award"), `{"id":"u1"}`+"\n")
+	n.Until(can.ID, api.Completed)
+	_, page = b.get("/ui/bulk-actions/" + can.ID)
+	b.want(page, "Undo")
+	_, page = b.post("/ui/bulk-actions/"+can.ID+"/undo", nil)
+	b.want(page, "The undo was started")
+}
+
 func TestRulesChangeWhileItRuns(t *testing.T) {
 	open := make(chan struct{})
 	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(open)}})
@@ -91,6 +127,32 @@ func TestRulesChangeWhileItRuns(t *testing.T) {
 	}
 	_, page = b.post(rules, url.Values{"rate-send": {"30/s"}, "concurrency": {"4"}, "tier": {"high"}, "failure": {"5"}, "min_items": {"200"}})
 	b.want(page, "Nothing was different")
+}
+
+func TestRulesShowWhatWasSetAtCreation(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(opened())}})
+	made := n.Make(`{"name":"spring","steps":[{"action":"send","input":{"to":"item.mail","amount":"5"}}],"rates":{"send":"300/s"},"concurrency":4}`,
+		`{"id":"u1","mail":"a@example.com"}`+"\n")
+	n.Until(made.ID, api.Completed)
+	b := newBrowser(t, n)
+	_, page := b.get("/ui/bulk-actions/" + made.ID + "/rules")
+	b.want(page, "What send receives amount = 5, to = item.mail", "Rate of send at most 300/s", "Calls at once at most 4")
+	_, page = b.get("/ui/bulk-actions/" + made.ID)
+	b.lacks(page, "Waiting on")
+}
+
+func TestACopyLeadsToItsDraft(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(opened())}})
+	made := n.Make(oneStep, `{"id":"u1"}`+"\n")
+	n.Until(made.ID, api.Completed)
+	b := newBrowser(t, n)
+	_, page := b.post("/ui/bulk-actions/"+made.ID+"/clone", nil)
+	b.want(page, "Copied into a new draft, without items.", "New bulk action")
+	var list api.Page[api.BulkAction]
+	n.Call("GET", "/v1/bulk-actions?state=draft", "", 200, &list)
+	if len(list.Data) != 1 || !strings.Contains(page, "/ui/new/"+list.Data[0].ID) {
+		t.Errorf("the page after the copy is not that of one of the drafts %v", list.Data)
+	}
 }
 
 func TestVerbsNeedTheirScope(t *testing.T) {

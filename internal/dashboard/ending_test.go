@@ -20,3 +20,17 @@ func TestAnUncertainEndIsARange(t *testing.T) {
 		t.Errorf("an uncertain end is %q, want 15:07–15:14", got)
 	}
 }
+
+func TestASourceIsReadWhenItStartsOnlyUntilItWasRead(t *testing.T) {
+	file := &api.Source{Upload: "upl_1"}
+	for want, b := range map[string]api.BulkAction{
+		"An uploaded file, read when it starts": {State: api.Scheduled, Source: file},
+		"An uploaded file, being read":          {State: api.Importing, Source: file},
+		"An uploaded file, read: 12\u00a0items": {State: api.Completed, Source: file, Counts: api.Counts{Total: 12}, StartedAt: time.Now()},
+		"A segment, read when it starts":        {State: api.Draft, Source: &api.Source{Segment: &api.SegmentSource{}}},
+	} {
+		if got := sourceInWords(&b); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type itemView struct {
 	Steps []stepView
 	// Data and Output are indented, Line is Data in one line.
 	Data, Output, Line string
+	Retried            retried
 }
 
 // stepView is what happened to an item at one step.
@@ -86,7 +87,11 @@ func (d *Dashboard) lookUp(ctx context.Context, v *visit) (done, error) {
 	}
 	page.Asked = true
 	for i := range found.History {
-		page.Found = append(page.Found, viewOf(&found.History[i]))
+		x := viewOf(&found.History[i])
+		if x.Retried, err = v.retriedOf(ctx, &x.ItemResult); err != nil {
+			return done{}, err
+		}
+		page.Found = append(page.Found, x)
 	}
 	page.FoundIn = format.Plural(int64(len(page.Found)), "bulk action", "bulk actions")
 	if len(page.Found) == mostFound {
@@ -147,7 +152,11 @@ func (d *Dashboard) item(ctx context.Context, v *visit) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	return content{Title: x.ID, Nav: "Items", Page: viewOf(&x), Weir: []string{"weir item " + x.Item}}, nil
+	page := viewOf(&x)
+	if page.Retried, err = v.retriedOf(ctx, &x); err != nil {
+		return content{}, err
+	}
+	return content{Title: x.ID, Nav: "Items", Page: page, Weir: []string{"weir item " + x.Item}}, nil
 }
 
 // retryItem tries an item again that has failed.

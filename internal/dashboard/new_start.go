@@ -107,6 +107,9 @@ func (v *visit) started(p *forecastPage, b *api.BulkAction) note {
 	}
 	if c := p.Canary(); c > 0 {
 		n.Then = format.Items(c) + " go first; the rest needs an approval."
+		if c == 1 {
+			n.Then = format.Items(c) + " goes first; the rest needs an approval."
+		}
 	}
 	return n
 }

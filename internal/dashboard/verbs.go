@@ -23,7 +23,8 @@ type verb struct {
 	// fits says whether it fits a bulk action in one of the states. Default: it does.
 	fits   func(*api.BulkAction) bool
 	states []api.State
-	do     func(context.Context, *client.Client, string, string) error
+	// do returns what it made or changed.
+	do func(context.Context, *client.Client, string, string) (api.BulkAction, error)
 	// ask makes the question of a dangerous verb.
 	ask func(*api.BulkAction, *question)
 	// told says what the verb has done. It stays on the page while the state goes on: it tells what was done, and not
@@ -33,10 +34,9 @@ type verb struct {
 
 // bulkVerb makes a verb of a method of the client.
 func bulkVerb(f func(*client.Client, context.Context, string, string) (api.BulkAction, error),
-) func(context.Context, *client.Client, string, string) error {
-	return func(ctx context.Context, c *client.Client, id, reason string) error {
-		_, err := f(c, ctx, id, reason)
-		return err
+) func(context.Context, *client.Client, string, string) (api.BulkAction, error) {
+	return func(ctx context.Context, c *client.Client, id, reason string) (api.BulkAction, error) {
+		return f(c, ctx, id, reason)
 	}
 }
 
@@ -44,9 +44,8 @@ var ended = []api.State{api.Completed, api.Cancelled, api.Failed}
 
 var verbs = []verb{
 	{Name: "start", Button: "Start", Icon: "running", Scope: "submit", states: []api.State{api.Sealed}, told: "Started.",
-		do: func(ctx context.Context, c *client.Client, id, reason string) error {
-			_, err := c.Start(ctx, id, api.Start{Reason: reason})
-			return err
+		do: func(ctx context.Context, c *client.Client, id, reason string) (api.BulkAction, error) {
+			return c.Start(ctx, id, api.Start{Reason: reason})
 		}},
 	{Name: "approve", Button: "Approve the rest", Icon: "approve", Scope: "approve", states: []api.State{api.Awaiting},
 		do: bulkVerb((*client.Client).Approve), told: "The rest was approved."},
@@ -60,31 +59,63 @@ var verbs = []verb{
 		states: []api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled},
 		told:   "Cancelled. Calls that were running end."},
 	{Name: "undo", Button: "Undo", Scope: "control", Danger: true, More: true, states: ended, ask: askUndo, told: "The undo was started, as a bulk action of its own.",
-		fits: func(b *api.BulkAction) bool { return b.UndoneBy == "" && b.UndoOf == "" && b.Counts.Done > 0 },
-		do: func(ctx context.Context, c *client.Client, id, reason string) error {
-			_, err := c.Undo(ctx, id, reason)
-			return err
+		// An undo of the first one undoes its retries, too.
+		fits: func(b *api.BulkAction) bool {
+			return b.UndoneBy == "" && b.UndoOf == "" && b.RetryOf == "" && b.Counts.Done > 0
+		},
+		do: func(ctx context.Context, c *client.Client, id, reason string) (b api.BulkAction, err error) {
+			_, err = c.Undo(ctx, id, reason)
+			return b, err
 		}},
 	{Name: "clone", Button: "Copy as a new draft", Scope: "submit", More: true, do: bulkVerb((*client.Client).Clone),
 		states: append([]api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled}, ended...),
 		told:   "Copied into a new draft, without items."},
 	{Name: "delete", Button: "Delete the draft", Scope: "submit", Danger: true, More: true, states: []api.State{api.Draft, api.Importing}, ask: askDelete,
 		told: "The draft is deleted.",
-		do:   func(ctx context.Context, c *client.Client, id, _ string) error { return c.Delete(ctx, id) }},
+		do: func(ctx context.Context, c *client.Client, id, _ string) (b api.BulkAction, err error) {
+			return b, c.Delete(ctx, id)
+		}},
 }
 
 // verbsOf returns what the person can do with a bulk action: by buttons, and in the menu.
-func (v *visit) verbsOf(b *api.BulkAction) (buttons, more []verb) {
+func (v *visit) verbsOf(ctx context.Context, b *api.BulkAction, p *api.Progress) (buttons, more []verb, err error) {
 	for _, x := range verbs {
+		if !x.possible(b) || !v.may(x.Scope) {
+			continue
+		}
+		lacking := ""
+		if x.Name == "undo" {
+			if lacking, err = v.withoutUndo(ctx, p); err != nil {
+				return nil, nil, err
+			}
+		}
 		switch {
-		case !x.possible(b), !v.may(x.Scope):
+		case lacking != "":
 		case x.More:
 			more = append(more, x)
 		default:
 			buttons = append(buttons, x)
 		}
 	}
-	return buttons, more
+	return buttons, more, nil
+}
+
+// withoutUndo returns the first action that has done items and cannot be undone: the API refuses an undo then. Empty:
+// all of them can.
+func (v *visit) withoutUndo(ctx context.Context, p *api.Progress) (string, error) {
+	for _, s := range p.Steps {
+		if s.Done == s.Skipped {
+			continue
+		}
+		a, err := v.api.Actions().Get(ctx, s.Action)
+		if err != nil && !client.IsCode(err, "not_found") {
+			return "", err
+		}
+		if !a.Undo {
+			return s.Action, nil
+		}
+	}
+	return "", nil
 }
 
 func (v *verb) possible(b *api.BulkAction) bool {
@@ -124,6 +155,18 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 	}
 	if verb == nil || !verb.Danger || !verb.possible(&b) {
 		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(b.State).Word))
+	}
+	if verb.Name == "undo" {
+		p, err := v.api.Progress(ctx, b.ID)
+		if err != nil {
+			return nil, err
+		}
+		switch lacking, err := v.withoutUndo(ctx, &p); {
+		case err != nil:
+			return nil, err
+		case lacking != "":
+			return nil, fmt.Errorf("%w: the action %s has no undo", errNotNow, lacking)
+		}
 	}
 	q := &question{Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Scope: verb.Scope, Title: verb.Button + " " + b.Name + "?", Stay: "Keep it"}
 	verb.ask(&b, q)
@@ -177,7 +220,8 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 		}
 	}
 	reason := strings.TrimSpace(v.FormValue("reason"))
-	if err := verb.do(ctx, v.api, id, reason); err != nil {
+	made, err := verb.do(ctx, v.api, id, reason)
+	if err != nil {
 		return done{}, err
 	}
 	command := "weir " + verb.Name + " " + id
@@ -191,8 +235,11 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 		command += " --reason " + quoted(reason)
 	}
 	to := "/bulk-actions/" + escape(id)
-	if verb.Name == "delete" || verb.Name == "clone" {
+	switch verb.Name {
+	case "delete":
 		to = "/bulk-actions"
+	case "clone":
+		to = "/new/" + escape(made.ID)
 	}
 	return done{To: to, Note: note{Text: verb.told, Weir: []string{command}}}, nil
 }

@@ -33,7 +33,8 @@ func Plural(n int64, one, many string) string {
 }
 
 // Share writes a part of a whole in per cent. It is cut and never rounded up, so that 100 % means
-// all of it and 0 % none: one decimal, and two close to either end.
+// all of it and 0 % none: one decimal, and two close to either end. A whole below 1,000 has none, except close to the
+// ends: the decimal would promise more than such a number of items can tell.
 func Share(part, whole int64) string {
 	switch {
 	case whole <= 0 || part <= 0:
@@ -41,7 +42,10 @@ func Share(part, whole int64) string {
 	case part >= whole:
 		return "100" + nb + "%"
 	}
-	return Percent(float64(part) / float64(whole))
+	if p := float64(part) / float64(whole); whole >= 1000 || p < 0.01 || p > 0.99 {
+		return Percent(p)
+	}
+	return strconv.FormatInt(part*100/whole, 10) + nb + "%"
 }
 
 // Percent writes a share between 0 and 1 as Share does.

@@ -24,7 +24,7 @@ var texts = map[string]string{
 	"retry":          "The next attempt of its items",
 	"unknown_action": "A node that has its actions",
 	"source":         "Its source, which cannot be read now",
-	"approval":       "Your approval of the rest",
+	"approval":       "Approval of the rest",
 	"paused":         "You: it is paused",
 	"paused_tenant":  "An operator: the tenant is paused",
 	"late":           "More capacity: it will miss its deadline",
