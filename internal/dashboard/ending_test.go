@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -18,5 +19,23 @@ func TestAnUncertainEndIsARange(t *testing.T) {
 	p.LikelyEndFrom, p.LikelyEndTo = at.Add(-3*time.Minute), at.Add(4*time.Minute)
 	if got := ending(c, &p); got != "15:07–15:14" {
 		t.Errorf("an uncertain end is %q, want 15:07–15:14", got)
+	}
+}
+
+func TestSharingWithBulkActionsOfTheSameTenantCountsNoOtherTenants(t *testing.T) {
+	for tenants, want := range map[int]string{
+		0: "Shares credit with other bulk actions of your own, ", 1: "Shares credit with 1\u00a0other tenant, ",
+	} {
+		if got := clashText([]api.Clash{{Resource: "credit", Tenants: tenants, Backlog: 9, Share: 0.5}}); !strings.HasPrefix(strings.ReplaceAll(got, "1 other", "1\u00a0other"), want) {
+			t.Errorf("with %d other tenants: %q, want %q", tenants, got, want)
+		}
+	}
+}
+
+func TestTooFewWorkersHaveARemedy(t *testing.T) {
+	p := forecastPage{wizard: &wizard{}, Forecast: &api.Forecast{Bottleneck: &api.Bottleneck{Kind: "workers", Resource: "credit", Value: "8 workers"}}}
+	want := "The number of workers, 8, is the bottleneck. An operator could allow more workers, or add a node."
+	if got := p.Limit(); got != want {
+		t.Errorf("the page says %q, want %q", got, want)
 	}
 }
