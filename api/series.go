@@ -77,3 +77,21 @@ type BulkSeries struct {
 	AllowedRate Column `json:"allowed_rate" nullable:"false" doc:"Lowest rate limit of its steps, in items per second: its own or of their resources; null: no limit, or unknown"`
 	InFlight    Column `json:"in_flight" nullable:"false" doc:"Items in flight"`
 }
+
+// leastCalls is how many calls a mean duration needs.
+const leastCalls = 10
+
+// CallTime returns how long calls took on average: calls in flight, divided by calls that ended per second. It is not known
+// of a few calls only.
+func (s *Series) CallTime() (took time.Duration, known bool) {
+	var flight, calls float64
+	for i, c := range s.Calls {
+		if c != nil && i < len(s.InFlight) && s.InFlight[i] != nil {
+			calls, flight = calls+*c, flight+*s.InFlight[i]*time.Duration(s.Step).Seconds()
+		}
+	}
+	if calls < leastCalls || flight <= 0 {
+		return 0, false
+	}
+	return time.Duration(flight / calls * float64(time.Second)), true
+}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -32,5 +33,23 @@ func TestASourceIsReadWhenItStartsOnlyUntilItWasRead(t *testing.T) {
 		if got := sourceInWords(&b); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestSharingWithBulkActionsOfTheSameTenantCountsNoOtherTenants(t *testing.T) {
+	for tenants, want := range map[int]string{
+		0: "Shares credit with other bulk actions of your own, ", 1: "Shares credit with 1\u00a0other tenant, ",
+	} {
+		if got := clashText([]api.Clash{{Resource: "credit", Tenants: tenants, Backlog: 9, Share: 0.5}}); !strings.HasPrefix(strings.ReplaceAll(got, "1 other", "1\u00a0other"), want) {
+			t.Errorf("with %d other tenants: %q, want %q", tenants, got, want)
+		}
+	}
+}
+
+func TestTooFewWorkersHaveARemedy(t *testing.T) {
+	p := forecastPage{wizard: &wizard{}, Forecast: &api.Forecast{Bottleneck: &api.Bottleneck{Kind: "workers", Resource: "credit", Value: "8 workers"}}}
+	want := "The number of workers, 8, is the bottleneck. An operator could allow more workers, or add a node."
+	if got := p.Limit(); got != want {
+		t.Errorf("the page says %q, want %q", got, want)
 	}
 }

@@ -150,7 +150,7 @@ func (p *forecastPage) Limit() string {
 	case b.Kind == "concurrency":
 		return "The limit of calls at once of " + b.Resource + " is the bottleneck."
 	case b.Kind == "workers":
-		return "The number of workers is the bottleneck."
+		return "The number of workers, " + strings.TrimSuffix(b.Value, " workers") + ", is the bottleneck. An operator could allow more workers, or add a node."
 	}
 	return "The speed of " + b.Resource + " itself is the bottleneck."
 }
@@ -182,8 +182,11 @@ func (p *forecastPage) wayOf(v *visit, name string, f *api.Forecast, effect stri
 func clashText(clashes []api.Clash) string {
 	var parts []string
 	for _, c := range clashes {
-		parts = append(parts, fmt.Sprintf("Shares %s with %s, %s waiting: you get %s", c.Resource, format.Plural(int64(c.Tenants), "other tenant", "other tenants"),
-			format.Items(c.Backlog), format.Percent(c.Share)))
+		with := format.Plural(int64(c.Tenants), "other tenant", "other tenants")
+		if c.Tenants == 0 {
+			with = "other bulk actions of your own"
+		}
+		parts = append(parts, fmt.Sprintf("Shares %s with %s, %s waiting: you get %s", c.Resource, with, format.Items(c.Backlog), format.Percent(c.Share)))
 	}
 	if len(parts) == 0 {
 		return "None"

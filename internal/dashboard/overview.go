@@ -89,7 +89,7 @@ func todos(lines []line) (all []todo) {
 func (p *overviewPage) measure(ctx context.Context, v *visit, running string) error {
 	add := func(name, value, unit, text string) { p.Stats = append(p.Stats, stat{name, value, unit, text}) }
 	add("Running", running, "", format.Plural(int64(len(p.Todo)), "bulk action needs", "bulk actions need")+" attention")
-	if v.operates() {
+	if v.covers(nil) {
 		series, err := v.hour(ctx, "")
 		if err != nil {
 			return err
@@ -117,10 +117,10 @@ func (p *overviewPage) draw(v *visit, s *api.Series) {
 	ended := plus(s.Done, s.Failed)
 	now, _ := last(s.PerSecond(ended))
 	allowed, limited := last(s.AllowedRate)
-	of, among := "done or failed, of all services", "" // a service without a limit has no share of a sum
-	if limited {
-		of = "of " + format.Count(int64(allowed)) + " allowed"
-		among = ", " + of
+	of, among := "last "+format.Duration(time.Duration(s.Step))+", all bulk actions", "" // with those that have just ended, which have no speed in the list
+	if limited {                                                                         // a service without a limit has no share of a sum
+		among = ", of " + format.Count(int64(allowed)) + " allowed"
+		of += among
 	}
 	p.Stats = append(p.Stats, stat{"Speed now", format.Count(int64(now + 0.5)), "items/s", of})
 	if oldest, known := last(s.OldestReady); known && oldest > 0 {

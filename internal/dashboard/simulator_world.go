@@ -50,6 +50,8 @@ const (
 	mostMeasured  = 20
 	// callTakes is how long a call takes where nothing was measured.
 	callTakes = 100 * time.Millisecond
+	// longestCall is the longest that the simulator takes.
+	longestCall = 20 * time.Second
 )
 
 // today describes the installation as it is, as far as the person may see it.
@@ -107,8 +109,8 @@ func (v *visit) measure(ctx context.Context, s *system) error {
 			if err != nil {
 				return err
 			}
-			if took, known := callTime(&series); known {
-				x.takes, x.measured = took, true
+			if took, known := series.CallTime(); known {
+				x.takes, x.measured = min(max(took.Round(time.Millisecond), time.Millisecond), longestCall), true
 			}
 		}
 		s.add(x)
@@ -139,21 +141,6 @@ func (v *visit) measure(ctx context.Context, s *system) error {
 		}
 	}
 	return nil
-}
-
-// callTime is the mean length of the calls of the last hour: calls in flight, by calls that ended per second.
-func callTime(s *api.Series) (time.Duration, bool) {
-	var flight, calls float64
-	for i, c := range s.Calls {
-		if c != nil && i < len(s.InFlight) && s.InFlight[i] != nil {
-			calls, flight = calls+*c, flight+*s.InFlight[i]*time.Duration(s.Step).Seconds()
-		}
-	}
-	if calls < 10 || flight <= 0 {
-		return 0, false
-	}
-	took := time.Duration(flight / calls * float64(time.Second))
-	return min(max(took.Round(time.Millisecond), time.Millisecond), 20*time.Second), true
 }
 
 // world writes the system for the simulator. Names there are plain, so each thing goes by its number.

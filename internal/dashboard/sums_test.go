@@ -3,12 +3,14 @@ package dashboard_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
@@ -76,5 +78,26 @@ func TestANoteTellsWhenItWasTrue(t *testing.T) {
 	}
 	if _, page = b.get("/ui/bulk-actions/" + made.ID); strings.Contains(text(t, page), "The same by command weir start") {
 		t.Error("the note is shown twice")
+	}
+}
+
+func TestTheOverviewOfATenantHasNoSumsOfAllTenants(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(opened())}, Closed: true})
+	sums := []string{"Speed now", "all bulk actions", "Failures, last 15"}
+	for _, tt := range []struct {
+		name    string
+		tenants []string
+	}{{"all tenants", nil}, {"one tenant", []string{"growth"}}} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBrowser(t, n)
+			b.post("/ui/sign-in", url.Values{"key": {n.As([]access.Scope{access.Read, access.Control}, tt.tenants...).Key()}})
+			_, page := b.get("/ui/")
+			b.want(page, "Failed, not dealt with")
+			for _, sum := range sums {
+				if got, want := strings.Contains(strings.ReplaceAll(text(t, page), "\u00a0", " "), sum), tt.tenants == nil; got != want {
+					t.Errorf("the overview has %q: %v, want %v", sum, got, want)
+				}
+			}
+		})
 	}
 }

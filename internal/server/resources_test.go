@@ -163,9 +163,15 @@ func TestResourcesAreSetByThoseWhoMay(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := n.As(tt.scopes, tt.tenants...)
-			for _, path := range []string{"/v1/resources", "/v1/lanes", "/v1/lanes/p00/award/decisions", "/v1/nodes", "/v1/partitions", "/v1/scale", "/v1/scaling", "/v1/series"} {
+			for _, path := range []string{"/v1/resources", "/v1/lanes", "/v1/lanes/p00/award/decisions", "/v1/nodes", "/v1/partitions", "/v1/scale", "/v1/scaling"} {
 				k.Call("GET", path, "", tt.get, nil)
 			}
+			sums := http.StatusForbidden // what other tenants did is not for a tenant
+			if len(tt.tenants) == 0 {
+				sums = http.StatusOK
+			}
+			k.Call("GET", "/v1/series", "", sums, nil)
+			k.Call("GET", "/v1/series?resource=award", "", sums, nil)
 			k.Call("PUT", "/v1/resources/award", `{"rate":"1000/s"}`, tt.put, nil)
 			k.Call("PUT", "/v1/scaling", `{}`, tt.put, nil)
 			k.Call("PUT", "/v1/lanes/p00/award/pin", `{"workers":3,"until":"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`","reason":"sale"}`, tt.put, nil)

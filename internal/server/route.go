@@ -102,7 +102,7 @@ func (e endpoint) forOperators() endpoint {
 	return e.about(" Only for keys that are not bound to tenants, or that have the scope `control`.")
 }
 
-// forAll serves keys that may change what all tenants share; see [overall].
+// forAll serves keys that may change what all tenants share, or see sums of all; see [overall].
 func (e endpoint) forAll() endpoint {
 	e.only = overall
 	return e.about(" Only for keys that are not bound to tenants.")

@@ -34,6 +34,7 @@ func TestOnlyAllOfItIsAHundredPerCent(t *testing.T) {
 
 func TestDurationsHaveTwoUnitsAtMost(t *testing.T) {
 	for want, d := range map[string]time.Duration{
+		"20 s": 19820 * time.Millisecond, "1 min": 59900 * time.Millisecond, "10 s": 9970 * time.Millisecond,
 		"212 ms": 212 * time.Millisecond, "4.1 s": 4130 * time.Millisecond, "4 s": 4 * time.Second, "34 s": 34 * time.Second,
 		"2 min": 2 * time.Minute, "2 min 5 s": 125 * time.Second, "35 min": 35*time.Minute + 14*time.Second,
 		"1 h 7 min": 67 * time.Minute, "3 d 2 h": 74*time.Hour + time.Minute, "0 s": -time.Second,

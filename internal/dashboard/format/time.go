@@ -7,6 +7,14 @@ import (
 
 // Duration writes a span with two units at most: 212 ms, 4.1 s, 35 min, 1 h 7 min, 3 d 2 h.
 func Duration(d time.Duration) string {
+	switch { // below a minute it is rounded, which may reach the next unit; above, it counts what has passed
+	case d >= 10*time.Second && d < time.Minute:
+		d = d.Round(time.Second)
+	case d >= time.Second && d < 10*time.Second:
+		d = d.Round(100 * time.Millisecond)
+	case d >= 0 && d < time.Second:
+		d = d.Round(time.Millisecond)
+	}
 	switch {
 	case d < 0:
 		return "0" + nb + "s"

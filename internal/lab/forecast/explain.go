@@ -155,6 +155,30 @@ func (p *plan) steps(clashes []Clash, runs []model.Result) (out []StepForecast) 
 	return out
 }
 
+// roughly is how far the time of a step, computed from limits, may be from the simulated time of all.
+const roughly = 0.1
+
+// reconcile makes the steps agree with the simulated time of all of them: a single step takes all of it,
+// and the slowest of several as well if limits alone do not explain that time.
+func reconcile(steps []StepForecast, total time.Duration) {
+	slow, busy := -1, 0
+	for i := range steps {
+		if steps[i].Duration == 0 {
+			continue
+		}
+		if busy++; slow < 0 || steps[i].Duration > steps[slow].Duration {
+			slow = i
+		}
+	}
+	if slow < 0 || total <= 0 {
+		return
+	}
+	s := &steps[slow]
+	if part := float64(s.Duration) / float64(total); busy == 1 || math.Abs(1-part) > roughly {
+		s.Rate, s.Duration = s.Rate*min(part, 1), total // a burst at the start makes no rate higher
+	}
+}
+
 // perCall returns how many items a call of a step had in the runs.
 func (p *plan) perCall(step int, runs []model.Result) float64 {
 	var sum model.StepResult

@@ -95,6 +95,7 @@ func Of(w Work, l Load) (Forecast, error) {
 	f.P50, f.P90 = p.finish(expected, worse)
 	f.Clashes = p.clashes(expected)
 	f.Steps = p.steps(f.Clashes, expected.large.runs)
+	reconcile(f.Steps, f.P50)
 	f.Bottleneck = p.bottleneck(expected.large.runs)
 	f.Workers, f.Curve = p.workers(expected.large.runs), p.curve(expected)
 	f.Deadline = deadline(w.Deadline, f.P50, f.P90)

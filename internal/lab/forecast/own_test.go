@@ -90,3 +90,39 @@ func TestTheShareOfPacedWorkIsWhatItsRateTakes(t *testing.T) {
 		t.Errorf("the clash is %+v, want a share of at most 10 in 300", c)
 	}
 }
+
+func TestTheSlowestStepTakesAsLongAsTheWhole(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		rate        weir.Rate
+		concurrency int
+		limit       weir.Rate
+		steps       int
+		batch       int
+	}{
+		{"one small call at once, below its rate", 100, 1, 0, 1, 100},
+		{"no limits", 0, 0, 0, 1, 1},
+		{"the rate of the resource", 0, 0, 100, 1, 1},
+		{"one call at once for two steps", 100, 1, 0, 2, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, l := awards(2000)
+			w.Steps, w.Concurrency = w.Steps[:tt.steps], tt.concurrency
+			for i := range w.Steps {
+				w.Steps[i].Rate, w.Steps[i].Batch = tt.rate, tt.batch
+				l.resource(w.Steps[i].Resource).Rate = tt.limit
+			}
+			f := of(t, w, l)
+			slow := f.Steps[0]
+			for _, s := range f.Steps {
+				if s.Duration > slow.Duration {
+					slow = s
+				}
+			}
+			near(t, "the slowest step", slow.Duration, f.P50, 0.1)
+			if at := float64(slow.Items) / slow.Rate; at > 1.15*f.P50.Seconds() || at < 0.85*f.P50.Seconds() {
+				t.Errorf("%d items at %.1f/s are %.1f s, and all of it takes %v", slow.Items, slow.Rate, at, f.P50)
+			}
+		})
+	}
+}

@@ -41,14 +41,25 @@ func (s *Outlook) Forecast(ctx context.Context, id string, req api.ForecastReque
 	if err != nil {
 		return api.Forecast{}, err
 	}
-	if b.StartedAt.IsZero() && b.Canary == nil && len(req.Rates) == 0 { // how long a canary waits for its approval is unknown
-		now := told{Items: b.Counts.Total}
-		now.Takes.P50, now.Takes.P90 = stored.Duration(f.P50), stored.Duration(f.P90)
-		if _, err := s.told.Put(ctx, id, func(t *told, _ bool) error { *t = now; return nil }); err != nil {
+	if b.StartedAt.IsZero() && len(req.Rates) == 0 {
+		if err := s.tell(ctx, &b, &f, req.StartAt != ""); err != nil {
 			return api.Forecast{}, err
 		}
 	}
 	return s.viewForecast(&b, &f, start), nil
+}
+
+// tell keeps a forecast for the report. That of another start does not replace that of the planned one.
+func (s *Outlook) tell(ctx context.Context, b *api.BulkAction, f *forecast.Forecast, otherStart bool) error {
+	now := told{Items: b.Counts.Total}
+	now.Takes.P50, now.Takes.P90 = stored.Duration(f.P50), stored.Duration(f.P90)
+	_, err := s.told.Put(ctx, b.ID, func(t *told, found bool) error {
+		if !otherStart || !found || t.Items != now.Items {
+			*t = now
+		}
+		return nil
+	})
+	return err
 }
 
 // ForecastNew predicts how a bulk action of so many items would run that does not exist yet, with so many workers at most.
@@ -87,6 +98,9 @@ func (s *Outlook) play(ctx context.Context, b *api.BulkAction, what *api.Simulat
 	load := now.beside(b.ID)
 	w, err := s.work(b, &load, &now.limits, start.Sub(now.at))
 	if err != nil {
+		return forecast.Forecast{}, err
+	}
+	if err := recall(ctx, s.past, &w, load.Resources); err != nil {
 		return forecast.Forecast{}, err
 	}
 	if err := s.conditions(ctx, b, &w); err != nil {

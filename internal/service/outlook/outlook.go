@@ -3,6 +3,7 @@ package outlook
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -31,10 +32,12 @@ type Outlook struct {
 	etas     etas
 }
 
-// past knows how fast bulk actions were.
+// past knows how fast bulk actions and calls were.
 type past interface {
 	// Speeds returns the items per second of the last steps of a bulk action, oldest first.
 	Speeds(ctx context.Context, id string, p *weir.Progress) ([]float64, error)
+	// CallTime returns how long calls of a resource took on average lately, and of how many; 0: not known.
+	CallTime(ctx context.Context, resource string) (took time.Duration, of int64, err error)
 }
 
 // New returns predictions for the bulk actions of an engine, and of their past. The keeper stores the forecasts that were
@@ -60,8 +63,19 @@ func (s *Outlook) Accuracy(ctx context.Context, r *api.Report) (*api.Accuracy, e
 	if err != nil || q.P50 <= 0 || r.State != api.Completed || r.StartedAt.IsZero() || e.Value.Items != r.Counts.Total {
 		return nil, records.IgnoreGone(err)
 	}
-	return &api.Accuracy{P50: api.Duration(q.P50), P90: api.Duration(q.P90),
-		Error: float64(r.FinishedAt.Sub(r.StartedAt))/float64(q.P50) - 1}, nil
+	return &api.Accuracy{P50: api.Duration(q.P50), P90: api.Duration(q.P90), Error: float64(ran(r))/float64(q.P50) - 1}, nil
+}
+
+// ran returns how long a bulk action took, without the time in which it waited for people: no forecast knows that.
+func ran(r *api.Report) time.Duration {
+	took := r.FinishedAt.Sub(r.StartedAt)
+	for _, w := range r.Waited {
+		switch w.Reason {
+		case "approval", "paused", "paused_tenant", "stopped":
+			took -= time.Duration(w.Duration)
+		}
+	}
+	return max(took, 0)
 }
 
 // Sweep removes the forecasts of bulk actions that are gone.

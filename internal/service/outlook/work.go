@@ -2,6 +2,7 @@ package outlook
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -44,4 +45,20 @@ func (s *Outlook) work(b *api.BulkAction, load *forecast.Load, limits *weir.Limi
 		load.Resources[i].Timeout, load.Resources[i].Backoff = base.Timeout, base.Retry
 	}
 	return w, nil
+}
+
+// recall adds how long calls took to the resources of the work that no node has called since it started.
+func recall(ctx context.Context, p past, w *forecast.Work, all []forecast.Resource) error {
+	for i := range all {
+		r := &all[i]
+		if r.Service > 0 || !slices.ContainsFunc(w.Steps, func(s forecast.Step) bool { return s.Resource == r.Name }) {
+			continue
+		}
+		took, of, err := p.CallTime(ctx, r.Name)
+		if err != nil {
+			return err
+		}
+		r.Service, r.Samples = took, of
+	}
+	return nil
 }

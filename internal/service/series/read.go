@@ -139,6 +139,21 @@ func (s *Series) Bulk(ctx context.Context, id string) (api.BulkSeries, error) {
 	return viewBulk(&l.Series, now), nil
 }
 
+// CallTime returns how long calls of a resource took on average in the last hour, and of how many calls that is known; 0:
+// too few. It is kept through restarts.
+func (s *Series) CallTime(ctx context.Context, resource string) (took time.Duration, of int64, err error) {
+	end := time.Now().Add(-s.every / 2).Truncate(s.every)
+	out := series.New(fleetMeasures, end.Add(-inHour*s.every), s.every, inHour)
+	if _, err := s.gather(ctx, out, resource); err != nil {
+		return 0, 0, err
+	}
+	view := viewFleet(out, resource)
+	if took, known := view.CallTime(); known {
+		return took, int64(view.Calls.Sum()), nil
+	}
+	return 0, 0, nil
+}
+
 // lately is how many steps [Series.Speeds] returns at most.
 const lately = 30
 

@@ -117,8 +117,8 @@ func (s *Watch) reasons(b *engine.BulkAction, info *engine.Info, p *weir.Progres
 	if len(words) == 0 {
 		list = append(list, held...)
 	}
-	if c := s.placed("rate", info, out, nil); len(list) == 0 && out.Counts.Ready > 0 && info.Rates[c.Step] > 0 {
-		list = append(list, c) // nothing holds up its lanes, so its own rate does
+	if word := ownLimit(info, out); len(list) == 0 && word != "" { // nothing holds up its lanes
+		list = append(list, s.placed(word, info, out, nil))
 	}
 	if len(list) == 0 && out.Counts.Waiting > 0 && out.Counts.InFlight == 0 {
 		list = append(list, api.Cause{Reason: "retry"})
@@ -127,6 +127,33 @@ func (s *Watch) reasons(b *engine.BulkAction, info *engine.Info, p *weir.Progres
 		list = append(list, api.Cause{Reason: "late"})
 	}
 	return list
+}
+
+// nearRate is the least part of its own rate at which a bulk action is said to wait for that rate.
+const nearRate = 0.8
+
+// ownLimit returns which of its own limits a bulk action waits for when nothing else holds it up: a rate
+// only while it runs nearly as fast as that, or if it has no limit of calls at once. Empty: neither.
+func ownLimit(info *engine.Info, out *api.Progress) string {
+	if out.Counts.Ready == 0 {
+		return ""
+	}
+	rate := weir.Rate(0)
+	for _, st := range slices.Backward(out.Steps) {
+		if st.Pending > 0 && info.Rates[st.Step] > 0 {
+			rate = info.Rates[st.Step]
+			break
+		}
+	}
+	near := rate > 0 && out.Rate >= nearRate*float64(rate)
+	begun := out.Rate > 0 || out.Counts.InFlight >= int64(info.Concurrency) // else its speed says nothing yet
+	switch {
+	case info.Concurrency > 0 && begun && !near:
+		return "concurrency"
+	case rate > 0:
+		return "rate"
+	}
+	return ""
 }
 
 // failing returns which calls fail, and why.
