@@ -2,6 +2,7 @@ package weir
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -48,10 +49,18 @@ func PerSecond(n float64) Rate { return Rate(n) }
 // PerMinute is n items per minute.
 func PerMinute(n float64) Rate { return Rate(n / 60) }
 
-// String writes the rate as people do: "500/s", "unlimited".
+// String writes the rate as people do: "500/s", "20/m", "unlimited". [ParseRate] reads the same rate from it.
 func (r Rate) String() string {
 	if r == 0 {
 		return "unlimited"
+	}
+	for _, unit := range []struct {
+		seconds float64
+		name    string
+	}{{1, "/s"}, {60, "/m"}, {3600, "/h"}} {
+		if n := math.Round(float64(r)*unit.seconds*1000) / 1000; Rate(n/unit.seconds) == r {
+			return strconv.FormatFloat(n, 'f', -1, 64) + unit.name
+		}
 	}
 	return strconv.FormatFloat(float64(r), 'f', -1, 64) + "/s"
 }

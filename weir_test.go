@@ -80,7 +80,7 @@ func TestRatesAreReadAndWrittenAsPeopleDo(t *testing.T) {
 			t.Errorf("ParseRate(%q) = %v, %v; want an error that repeats it", bad, got, err)
 		}
 	}
-	for r, want := range map[weir.Rate]string{0: "unlimited", weir.PerSecond(500): "500/s", weir.PerMinute(30): "0.5/s"} {
+	for r, want := range map[weir.Rate]string{0: "unlimited", weir.PerSecond(500): "500/s", weir.PerMinute(30): "0.5/s", weir.PerMinute(20): "20/m", weir.Rate(7.0 / 3600): "7/h"} {
 		if got := r.String(); got != want {
 			t.Errorf("rate is written %q, want %q", got, want)
 		}

@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/weirhq/weir/internal/dashboard/format"
 )
@@ -77,12 +78,13 @@ func (a *Axis) ticks() (list []tick) {
 	return list
 }
 
-// Number writes a value as an axis does: 64, 1.5, 10,000.
+// Number writes a value as an axis does, with three digits that count: 64, 1.5, 10,000. Whole numbers keep all of theirs.
 func Number(v float64) string {
-	if v == math.Trunc(v) {
-		return format.Count(int64(v))
+	if v == math.Trunc(v) || math.Abs(v) >= 100 {
+		return format.Count(int64(math.Round(v)))
 	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	digits := 2 - int(math.Floor(math.Log10(math.Abs(v))))
+	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(v, 'f', digits, 64), "0"), ".")
 }
 
 // scale maps the values of an axis to places from start to end.

@@ -128,3 +128,21 @@ func TestAShortAxisHasSeconds(t *testing.T) {
 		t.Errorf("the times are not told apart: %s", got)
 	}
 }
+
+// Numbers are written as people write them, and times of a table differ.
+func TestTableIsReadable(t *testing.T) {
+	for v, want := range map[float64]string{6010.4: "6,010", 123.4: "123", 99.96: "100", 1.5: "1.5", 0.1234: "0.123", 0.00001234: "0.0000123", 0: "0", 64: "64"} {
+		if got := Number(v); got != want {
+			t.Errorf("%v is written %s, want %s", v, got, want)
+		}
+	}
+	at := time.Date(2026, 7, 29, 14, 50, 0, 0, time.UTC)
+	s := Series{ID: "c", Title: "t", Unit: "Items/s", Height: 100, From: at, To: at.Add(10 * time.Minute), Clock: format.Clock{Zone: time.UTC, Now: at}}
+	for i := range 60 {
+		s.Points = append(s.Points, Point{At: at.Add(time.Duration(i) * 10 * time.Second), Value: 6010.4})
+	}
+	page := string(s.HTML())
+	if !strings.Contains(page, "14:57:10") || !strings.Contains(page, "6,010") || strings.Contains(page, "e+") {
+		t.Errorf("the table is %s", page)
+	}
+}

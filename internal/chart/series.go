@@ -167,11 +167,15 @@ const mostRows = 61
 // table returns the newest point, and others evenly before it.
 func (s *Series) table(r route) (rows []entry) {
 	every := max((len(s.Points)+mostRows-2)/(mostRows-1), 1)
+	at := s.timeOf
+	if len(s.Points) > every && s.Points[every].At.Sub(s.Points[0].At) < time.Minute {
+		at = s.Clock.Seconds // minutes would repeat
+	}
 	for i, p := range s.Points {
 		if (len(s.Points)-1-i)%every != 0 {
 			continue
 		}
-		line := entry{X: r.atX(s.since(p.At)), Time: s.timeOf(p.At), Value: "Unknown", Bound: "–"}
+		line := entry{X: r.atX(s.since(p.At)), Time: at(p.At), Value: "Unknown", Bound: "–"}
 		if p.known() {
 			line.Value = Number(math.Round(p.Value*10) / 10)
 		}

@@ -75,7 +75,14 @@ func TestAScheduleIsMadeOfATemplateWithFields(t *testing.T) {
 		"bulk_action":{"steps":[{"action":"send","input":{"amount":"params.amount","kind":"params.kind"}}]}}`, 200, nil)
 	_, page := b.get("/ui/schedules/new")
 	b.want(page, "Template: Season", "An uploaded file cannot be used", "The whole definition")
-	form := url.Values{"name": {"daily"}, "every": {"day"}, "time": {"09:00"}, "zone": {"Europe/Berlin"}, "overlap": {"skip"},
+	b.lacks(page, "What the whole definition says")
+	form := url.Values{"name": {"daily"}, "every": {"day"}, "time": {"09:00"}, "zone": {"Europe/Berlin"}, "overlap": {"skip"}, "bulk_action.template": {"season"}}
+	for _, button := range []string{"", "check"} {
+		form.Set("check", button)
+		_, page = b.post("/ui/schedules/new", form)
+		b.want(page, "Choose…", "The template does not say where its items come from.", "Amount")
+	}
+	form = url.Values{"name": {"daily"}, "every": {"day"}, "time": {"09:00"}, "zone": {"Europe/Berlin"}, "overlap": {"skip"},
 		"bulk_action.template": {"season"}, "bulk_action.source.segment.url": {"https://crm.example.com/segments/7"}}
 	_, page = b.post("/ui/schedules/new", form) // the template was chosen just now
 	b.want(page, "Look at what the template asks for", "Amount", "Whole number of at most 1000")
@@ -94,6 +101,8 @@ func TestAScheduleIsMadeOfATemplateWithFields(t *testing.T) {
 	if x := got.BulkAction; x.Template != "season" || string(x.Params) != `{"amount":50,"kind":"push"}` || x.Source == nil || x.Source.Segment == nil {
 		t.Errorf("it makes %+v with %s", x, x.Params)
 	}
+	_, page = b.get("/ui/schedules/" + got.ID)
+	b.want(page, "Does The template season Items The segment https://crm.example.com/segments/7 Amount 50 kind push")
 	_, page = b.get("/ui/schedules/" + got.ID + "/edit")
 	if !strings.Contains(page, `value="50"`) || !strings.Contains(page, `value="https://crm.example.com/segments/7"`) {
 		t.Error("the form does not show what is set")

@@ -183,6 +183,18 @@ func (r *mapRow) options(columns []string) {
 	}
 }
 
+// complete adds what a form does not send to fields that were typed: what the action says about them, and what can be chosen.
+func (m *stepMap) complete(saved *stepMap, columns []string) {
+	for i := range m.Rows {
+		r := &m.Rows[i]
+		at := slices.IndexFunc(saved.Rows, func(s mapRow) bool { return s.Member == r.Member })
+		if r.Member != "" && at >= 0 {
+			r.Hint, r.Known, r.Necessary = saved.Rows[at].Hint, saved.Rows[at].Known, saved.Rows[at].Necessary
+		}
+		r.options(columns)
+	}
+}
+
 // read reads the fields of all steps.
 func (p *mappingPage) read(v *visit) (all []stepMap) {
 	for i, s := range p.Bulk.Steps {
@@ -194,11 +206,6 @@ func (p *mappingPage) read(v *visit) (all []stepMap) {
 			}
 			r := mapRow{Key: key, Member: strings.TrimSpace(v.FormValue(key)), column: v.FormValue(key + "-column"), as: v.FormValue(key + "-as"),
 				Typed: strings.TrimSpace(v.FormValue(key + "-expression"))}
-			var columns []string
-			if p.Check != nil {
-				columns = p.Check.Columns
-			}
-			r.options(columns)
 			m.Rows = append(m.Rows, r)
 		}
 		all = append(all, m)

@@ -58,12 +58,17 @@ func (p *dataPage) fill(ctx context.Context, v *visit) (err error) {
 
 // dataName says what data a draft has.
 func dataName(w *wizard) string {
-	src := w.Draft.Source
+	if src := w.Draft.Source; src != nil && src.Upload != "" && w.Check != nil {
+		return w.Check.Name + ", " + format.Bytes(w.Check.Bytes)
+	}
+	return sourceName(w.Draft.Source)
+}
+
+// sourceName says where items come from, empty for nil.
+func sourceName(src *api.Source) string {
 	switch {
 	case src == nil:
 		return ""
-	case src.Upload != "" && w.Check != nil:
-		return w.Check.Name + ", " + format.Bytes(w.Check.Bytes)
 	case src.Upload != "":
 		return "An uploaded file"
 	case src.Postgres != nil:

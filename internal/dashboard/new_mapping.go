@@ -63,14 +63,8 @@ func (p *mappingPage) fill(ctx context.Context, v *visit) error {
 	for _, c := range columns {
 		p.IDs = append(p.IDs, choice{Value: c, Name: c, Current: c == p.ItemID})
 	}
-	if p.Maps == nil {
-		actions, err := v.actionsOf(ctx, p.wizard)
-		if err != nil {
-			return err
-		}
-		for i, s := range p.Bulk.Steps {
-			p.Maps = append(p.Maps, mapOf(i, s, actions[s.Action], p.Check))
-		}
+	if err := p.fillMaps(ctx, v, columns); err != nil {
+		return err
 	}
 	for _, c := range columns {
 		if c != p.ItemID && !p.uses(c) && !slices.Contains(slices.Collect(maps.Values(p.Draft.Columns)), c) {
@@ -85,6 +79,23 @@ func (p *mappingPage) fill(ctx context.Context, v *visit) error {
 		return err
 	}
 	p.Preview = previewOf(preview, columns, p.Draft.Columns)
+	return nil
+}
+
+// fillMaps makes what each step receives. What was typed stays, with all that can be chosen.
+func (p *mappingPage) fillMaps(ctx context.Context, v *visit, columns []string) error {
+	actions, err := v.actionsOf(ctx, p.wizard)
+	if err != nil {
+		return err
+	}
+	for i, s := range p.Bulk.Steps {
+		saved := mapOf(i, s, actions[s.Action], p.Check)
+		if i < len(p.Maps) {
+			p.Maps[i].complete(&saved, columns)
+		} else {
+			p.Maps = append(p.Maps, saved)
+		}
+	}
 	return nil
 }
 

@@ -77,6 +77,44 @@ func TestColumnsAreMatchedToTheSchema(t *testing.T) {
 	b.want(page, "All 1 rows can be used", `"more":true`)
 }
 
+// A mistake in one field takes no choice away from the others.
+func TestAMappingErrorKeepsTheChoices(t *testing.T) {
+	n := openNode(t, nodetest.Options{Actions: []api.Action{{Name: "push", URL: "http://127.0.0.1:9/push",
+		Schema: json.RawMessage(`{"type":"object","required":["email"],"properties":{"email":{"type":"string"}}}`)}}})
+	b := newBrowser(t, n)
+	at := b.begin(url.Values{"action": {"push"}})
+	b.sendForm(at+"/data", "file=u.csv", "user_id,E-Mail,other\nu1,a@x,z\n")
+	status, page, _ := b.postAt(at+"/mapping", url.Values{"item_id": {"user_id"}, "bad": {"record"}, "duplicates": {"keep_first"}, "do": {"check"}, "s0": {"fields"},
+		"s0-0": {"email"}, "s0-0-column": {"E-Mail"}, "s0-0-as": {""}, "s0-1": {"note"}, "s0-1-expression": {"Spring bonus"}})
+	if status != http.StatusUnprocessableEntity {
+		t.Errorf("the status is %d", status)
+	}
+	b.want(page, "A fixed text needs quotes, as in 'Spring bonus'.", "email (needed)", "string")
+	for _, option := range []string{`<option value="other">`, `<option value="E-Mail" selected>`, `<option value="float">`} {
+		if !strings.Contains(page[strings.Index(page, `name="s0-0-column"`):], option) {
+			t.Errorf("the page shown again lacks %s", option)
+		}
+	}
+}
+
+// Bad rows are told by the columns of the file, in plain words, and empty cells apart from wrong ones.
+func TestBadRowsAreToldByTheColumnsOfTheFile(t *testing.T) {
+	n := openNode(t, nodetest.Options{Actions: []api.Action{{Name: "push", URL: "http://127.0.0.1:9/push",
+		Schema: json.RawMessage(`{"type":"object","properties":{"email":{"type":"string","minLength":3},"amount":{"type":"number"}}}`)}}})
+	b := newBrowser(t, n)
+	at := b.begin(url.Values{"action": {"push"}})
+	_, page, _ := b.sendForm(at+"/data", "file=u.csv", "user_id,E-Mail,Amount\nu1,a@x,5\nu2,,5\nu3,a@x,abc\nu4,a@x,\nu5,a@x,def\n")
+	b.want(page, "4 of 5 rows cannot be used", "must have at least 3 characters, and is empty", `2 Amount "abc" is not a number: def`, "1 Amount the value is empty", "1 E-Mail must have")
+	_, file := b.get(at + "/bad-rows.csv")
+	b.lacks(file, "Amount: column Amount", "email:")
+	if !strings.Contains(file, "E-Mail: must have at least 3 characters") || !strings.Contains(file, "column Amount: ") {
+		t.Errorf("the bad rows are %s", file)
+	}
+	_, page, _ = b.sendForm(at+"/data", "file=bad-rows.csv", strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(file, "abc", "1"), ",def", ",2"), ",a@x,\n", ",a@x,3\n"))
+	b.want(page, "1 of 4 rows cannot be used", "Item id user_id E-Mail Amount Sent to push")
+	b.lacks(page, "weir_line")
+}
+
 func TestAFileWithoutRowsIsSaidToHaveNone(t *testing.T) {
 	n := openNode(t, nodetest.Options{})
 	b := newBrowser(t, n)

@@ -310,6 +310,8 @@ func TestATrialShowsWhatWasSentAndATemplateIsKept(t *testing.T) {
 	if !strings.Contains(page, `href="/ui/settings/new/template?from=`+idOf(at)+`"`) {
 		t.Error("the last step offers no template")
 	}
+	_, page = b.get("/ui/settings/new/template?from=" + idOf(at))
+	b.want(page, "only fixed values of the mapping can be asked for")
 	_, page = b.post("/ui/settings/new/template", url.Values{"from": {idOf(at)}, "name": {"again"}, "title": {"Once more"}})
 	b.want(page, "again is created.")
 	_, page = b.post("/ui/settings/new/template", url.Values{"from": {idOf(at)}, "name": {"again"}})

@@ -206,6 +206,6 @@ func (p *resourcesPage) share(ctx context.Context, v *visit) error {
 		p.Shares = append(p.Shares, shareRow{s, chart.Share(s.Actual, s.Entitled)})
 		weights, rate, p.Ready, p.InFlight = weights+s.Weight, rate+s.Rate, p.Ready+s.Ready, p.InFlight+int64(s.InFlight)
 	}
-	p.Weights, p.Rate = strconv.FormatFloat(weights, 'g', 4, 64), format.Rate(rate)
+	p.Weights, p.Rate = strconv.FormatFloat(math.Round(weights*1000)/1000, 'f', -1, 64), format.Rate(rate)
 	return nil
 }

@@ -33,7 +33,11 @@ func (d *Dashboard) schedule(ctx context.Context, v *visit) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	page := schedulePage{scheduleLine: line, Facts: v.scheduleFacts(&s), More: len(s.History) - mostFires}
+	facts, err := v.scheduleFacts(ctx, &s)
+	if err != nil {
+		return content{}, err
+	}
+	page := schedulePage{scheduleLine: line, Facts: facts, More: len(s.History) - mostFires}
 	for _, at := range s.Next {
 		page.Five = append(page.Five, capital(v.when(at, s.Zone)))
 	}
@@ -50,7 +54,7 @@ func (d *Dashboard) schedule(ctx context.Context, v *visit) (content, error) {
 var overlaps = []option{{"skip", "Skip that time"}, {"queue", "Wait until it has ended"}, {"allow", "Run beside it"}}
 
 // scheduleFacts says how a schedule is set.
-func (v *visit) scheduleFacts(s *api.Schedule) []fact {
+func (v *visit) scheduleFacts(ctx context.Context, s *api.Schedule) ([]fact, error) {
 	var waiting []string
 	for _, at := range s.Waiting {
 		waiting = append(waiting, v.when(at, ""))
@@ -67,8 +71,38 @@ func (v *visit) scheduleFacts(s *api.Schedule) []fact {
 	if waiting != nil {
 		facts = append(facts, fact{"Waiting to fire", strings.Join(waiting, " · ")})
 	}
-	return append(facts, fact{"Does", does(&s.BulkAction)}, fact{"If still running", nameOf(overlaps, cmp.Or(s.Overlap, "skip"))},
-		fact{"Missed times", missed}, fact{"Ends", until}, fact{"Made", v.clock.Time(s.CreatedAt)})
+	makes, err := v.makes(ctx, &s.BulkAction)
+	return append(append(facts, makes...), fact{"If still running", nameOf(overlaps, cmp.Or(s.Overlap, "skip"))},
+		fact{"Missed times", missed}, fact{"Ends", until}, fact{"Made", v.clock.Time(s.CreatedAt)}), err
+}
+
+// makes says what a schedule makes: what it does, of which items, and the values that its template asks for.
+func (v *visit) makes(ctx context.Context, b *api.NewBulkAction) ([]fact, error) {
+	t, err := v.templateOf(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	items := cmp.Or(sourceName(b.Source), sourceName(t.BulkAction.Source), "None")
+	if n := max(len(b.Items), len(t.BulkAction.Items)); n > 0 {
+		items = format.Items(int64(n)) + " of its definition"
+	}
+	facts := []fact{{"Does", does(b)}, {"Items", items}}
+	for _, f := range fieldsOf(&t, b.Params, nil) {
+		facts = append(facts, fact{f.Label, cmp.Or(f.Text, "–")})
+	}
+	return facts, nil
+}
+
+// templateOf returns the template of a bulk action to create, an empty one if it has none or the template does not exist.
+func (v *visit) templateOf(ctx context.Context, b *api.NewBulkAction) (api.Template, error) {
+	if b.Template == "" {
+		return api.Template{}, nil
+	}
+	t, err := v.api.Templates().Get(ctx, b.Template)
+	if err != nil && refusal(err) != nil {
+		return api.Template{}, nil
+	}
+	return t, err
 }
 
 // does says in words what a bulk action to create does.

@@ -15,11 +15,11 @@ import (
 
 // scheduleSheet makes the form of a schedule.
 func (v *visit) scheduleSheet(ctx context.Context, s *api.Schedule) (*sheet, error) {
-	what, err := v.whatInputs(ctx, s)
+	rest, source, err := v.split(ctx, &s.BulkAction)
 	if err != nil {
 		return nil, err
 	}
-	rest, source, err := v.split(ctx, &s.BulkAction)
+	what, err := v.whatInputs(ctx, s, definition(rest) != "")
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +209,9 @@ func (s *sheet) showTimes(ctx context.Context, v *visit, x *api.Schedule) error 
 func (d *Dashboard) saveSchedule(ctx context.Context, v *visit, s *sheet, save func(api.Schedule) (api.Schedule, error)) (done, error) {
 	x, err := s.schedule(ctx, v)
 	if err != nil {
+		return done{}, err
+	}
+	if err := s.needSource(ctx, v, &x.BulkAction); err != nil {
 		return done{}, err
 	}
 	if s.bad() {

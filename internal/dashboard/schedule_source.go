@@ -15,7 +15,8 @@ import (
 const likePrefix = "like:"
 
 // whatInputs let a person choose what a schedule makes: a template with its parameters, or the same as a bulk action.
-func (v *visit) whatInputs(ctx context.Context, s *api.Schedule) ([]*input, error) {
+// defined says that a whole definition is written besides.
+func (v *visit) whatInputs(ctx context.Context, s *api.Schedule, defined bool) ([]*input, error) {
 	templates, err := collect(v.api.Templates().List(ctx), mostSchedules)
 	if err != nil {
 		return nil, err
@@ -32,7 +33,10 @@ func (v *visit) whatInputs(ctx context.Context, s *api.Schedule) ([]*input, erro
 	if v.Method == http.MethodPost {
 		chosen = v.PostFormValue("bulk_action.template")
 	}
-	from := []option{{"", "What the whole definition says, below"}}
+	from := []option{{"", "Choose…"}}
+	if defined || v.Method == http.MethodPost && v.PostFormValue("bulk_action") != "" {
+		from[0].Name = "What the whole definition says, below"
+	}
 	for _, t := range templates {
 		from = append(from, option{t.Name, "Template: " + cmp.Or(t.Title, t.Name)})
 	}
@@ -159,6 +163,18 @@ func (s *sheet) source(ctx context.Context, v *visit) (*api.Source, error) {
 		s.at(sourceAt).Fault = bad.text
 	}
 	return src, nil
+}
+
+// needSource says that items are missing, if neither the form nor the template says where they come from.
+func (s *sheet) needSource(ctx context.Context, v *visit, n *api.NewBulkAction) error {
+	if n.Template == "" || n.Source != nil || len(n.Items) > 0 {
+		return nil // the API looks at whole definitions
+	}
+	t, err := v.templateOf(ctx, n)
+	if i := s.at(sourceAt); i.Fault == "" && err == nil && t.Name != "" && t.BulkAction.Source == nil && len(t.BulkAction.Items) == 0 {
+		i.Fault = "The template does not say where its items come from. Choose a connection, or enter the URL of a segment."
+	}
+	return err
 }
 
 // bulkAction reads what a schedule makes. The whole definition applies where the fields say nothing.

@@ -246,13 +246,13 @@ var tenantKind = kind[api.Tenant]{
 			}
 			return format.Count(n)
 		}
-		return []cell{{Text: t.Name, Link: "/settings/tenants/" + escape(t.Name) + "/edit"}, {Sign: &state}, {Text: strconv.FormatFloat(cmp.Or(t.Weight, 1), 'g', -1, 64), Num: true},
+		return []cell{{Text: t.Name, Link: "/settings/tenants/" + escape(t.Name) + "/edit"}, {Sign: &state}, {Text: strconv.FormatFloat(cmp.Or(t.Weight, 1), 'f', -1, 64), Num: true},
 			{Text: limit(int64(t.MaxTasks)), Num: true, P2: true}, {Text: limit(t.MaxPending), Num: true, P2: true}, originCell(t.Provenance, t.File != nil)}
 	},
 	inputs: func(_ *visit, t *api.Tenant) []*input {
 		weight := ""
 		if t.Weight != 0 {
-			weight = strconv.FormatFloat(t.Weight, 'g', -1, 64)
+			weight = strconv.FormatFloat(t.Weight, 'f', -1, 64)
 		}
 		return []*input{
 			{Name: "weight", Half: true, Label: "Weight", Value: weight, Place: "1", Hint: "Its share beside the others: 2 gets twice as much as 1."},

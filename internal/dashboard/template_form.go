@@ -85,9 +85,15 @@ func (v *visit) askInputs(ctx context.Context, s *sheet, id string) (list []*inp
 	}
 	if len(list) > 0 {
 		list[0].Group = "What it asks for"
+	} else if len(params) == 0 {
+		s.Text += " " + onlyFixed
 	}
 	return list, nil
 }
+
+// onlyFixed says why a template can ask for nothing, and what to do about it.
+const onlyFixed = "It would ask for nothing: only fixed values of the mapping can be asked for, so write one as the expression of a field, " +
+	"such as 500 or 'Spring bonus', and save it as a template again."
 
 // describe returns the template that the form describes. What is written as a whole definition applies instead of the rest.
 func (s *sheet) describe(ctx context.Context, v *visit) (t api.Template, err error) {

@@ -107,7 +107,7 @@ func TestItemsAreHeldAgainstTheSchemaHoweverTheyCome(t *testing.T) {
 			{"on a condition", `{"action":"pick","when":"item.late != true"}`, 1},
 		} {
 			t.Run(way+", "+tt.name, func(t *testing.T) {
-				if _, refusal := put(t, n, source, `"steps":[`+tt.step+`]`); !strings.Contains(refusal, "n") || !strings.Contains(refusal, "integer") {
+				if _, refusal := put(t, n, source, `"steps":[`+tt.step+`]`); !strings.Contains(refusal, "n") || !strings.Contains(refusal, "whole number") {
 					t.Errorf("refused with %q, want it to name n and what it should be", refusal)
 				}
 				b, refusal := put(t, n, source, `"on_bad_line":"record","steps":[`+tt.step+`]`)

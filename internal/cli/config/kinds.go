@@ -183,7 +183,7 @@ func (w *Weight) String() string {
 	if *w == 0 {
 		return ""
 	}
-	return strconv.FormatFloat(float64(*w), 'g', -1, 64)
+	return strconv.FormatFloat(float64(*w), 'f', -1, 64)
 }
 
 // Type is the word in help.

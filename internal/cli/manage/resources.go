@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -168,7 +169,7 @@ func fileTenant(t *api.Tenant) string {
 	if t == nil {
 		return ""
 	}
-	text := fmt.Sprintf("weight %g", cmp.Or(t.Weight, 1))
+	text := "weight " + strconv.FormatFloat(cmp.Or(t.Weight, 1), 'f', -1, 64)
 	if t.MaxTasks > 0 {
 		text += fmt.Sprintf(", max tasks %d", t.MaxTasks)
 	}

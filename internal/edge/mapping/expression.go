@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -46,12 +47,12 @@ func (s *scope) compile(field, text string, condition bool) (*expression, *weir.
 	}
 	tree, err := parser.ParseWithConfig(text, config)
 	if err != nil {
-		return nil, s.wrong(e, parserFault(err))
+		return nil, s.wrong(e, quoteWords(parserFault(err), text, condition))
 	}
 	c := newCheck(s)
 	c.tree(tree.Node)
 	if len(c.faults) > 0 {
-		return nil, s.wrong(e, first(c.faults))
+		return nil, s.wrong(e, quoteWords(first(c.faults), text, condition))
 	}
 	if _, err := checker.Check(tree, config); err != nil {
 		return nil, s.wrong(e, parserFault(err))
@@ -64,6 +65,22 @@ func (s *scope) compile(field, text string, condition bool) (*expression, *weir.
 		return nil, s.wrong(e, parserFault(err))
 	}
 	return e, nil
+}
+
+// plainWords matches a text that is probably meant as it is: words, without anything that expressions are made of.
+var plainWords = regexp.MustCompile(`^[\pL\pN]+([ ,!?-]+[\pL\pN]+)*[ ,.!?-]*$`)
+
+// quoteWords says that a fixed text needs quotes, if an expression that is wrong looks like one.
+func quoteWords(f fault, text string, condition bool) fault {
+	text = strings.TrimSpace(text)
+	if condition || f.fix != "" && !strings.HasPrefix(f.fix, listsNames) || !plainWords.MatchString(text) {
+		return f
+	}
+	if strings.Contains(text, " ") { // the place of an unexpected word says nothing
+		f = fault{problem: "this is not an expression"}
+	}
+	f.fix = strings.TrimSuffix("a fixed text needs quotes, as in '"+text+"'; "+f.fix, "; ")
+	return f
 }
 
 func (s *scope) length(text string) *fault {

@@ -6,6 +6,9 @@ import (
 	"github.com/weirhq/weir/internal/core/near"
 )
 
+// listsNames begins the fix for a name that is close to none.
+const listsNames = "known are "
+
 // nearest returns the fix for an unknown name: the closest known name, or else a list of all.
 func nearest(word string, known []string) string {
 	meant := near.Word(word, known)
@@ -17,5 +20,5 @@ func nearest(word string, known []string) string {
 	case len(known) > 40:
 		known = append(known[:40:40], "…")
 	}
-	return "known are " + strings.Join(known, ", ")
+	return listsNames + strings.Join(known, ", ")
 }

@@ -132,6 +132,16 @@ func (p *Program) Needs() []string { return slices.Clone(p.outputs) }
 // Reads lists the members of the item that the expressions read, sorted.
 func (p *Program) Reads() []string { return slices.Clone(p.want) }
 
+// Column returns the member of the item that a member of the input is made of, empty if it is made of none or of several.
+func (p *Program) Column(name string) string {
+	for _, m := range p.members {
+		if of, err := jsontext.AppendUnquote(nil, m.name); err == nil && string(of) == name && len(m.uses.members) == 1 && !m.uses.whole {
+			return names(m.uses.members)[0]
+		}
+	}
+	return ""
+}
+
 // MayFail reports whether the expressions can fail for some items: members of the item and its id are always there, if only
 // as null.
 func (p *Program) MayFail() bool {

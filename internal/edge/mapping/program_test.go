@@ -153,6 +153,8 @@ func TestBadExpressionsAreExplained(t *testing.T) {
 		{`steps`, "column 1: steps is not a value by itself", `write it as in steps["send-message"].output`},
 		{`steps[id].output`, "column 6: the name of a step must be written out", `write it as in steps["send-message"].output`},
 		{`itme.name`, "column 1: unknown name itme", "did you mean item?"},
+		{`Spring bonus`, "this is not an expression", "a fixed text needs quotes, as in 'Spring bonus'"},
+		{`Spring`, "column 1: unknown name Spring", "a fixed text needs quotes, as in 'Spring'"},
 		{"item.name +\n  itme.name", "line 2, column 3: unknown name itme", "did you mean item?"},
 		{`uper(item.name)`, "column 1: unknown function uper", "did you mean upper?"},
 		{`now()`, "column 1: unknown function now", "an expression has no clock"},

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -37,8 +36,10 @@ func (s *Schema) Check(at string, doc []byte) []*weir.FieldError {
 	return c.out[:min(len(c.out), MaxMismatches)]
 }
 
-func mismatch(field, problem string) *weir.FieldError {
-	return &weir.FieldError{Code: SchemaMismatch, Field: field, Problem: problem}
+func mismatch(field, problem string) *weir.FieldError { return faultOf(field, problem, "") }
+
+func faultOf(field, problem, fix string) *weir.FieldError {
+	return &weir.FieldError{Code: SchemaMismatch, Field: field, Problem: problem, Fix: fix}
 }
 
 // collect gathers the faults that have no further cause.
@@ -60,18 +61,18 @@ func (c *collect) add(e *jsonschema.ValidationError) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
 		for _, name := range k.Missing {
-			c.out = append(c.out, mismatch(field+"."+name, "is missing"))
+			c.out = append(c.out, faultOf(field+"."+name, "is missing", "fill it in, or choose a column for it"))
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			c.out = append(c.out, mismatch(field+"."+name, "is not a member that the schema knows"))
+			c.out = append(c.out, faultOf(field+"."+name, "is not a member that the schema knows", "leave it out, or correct its name"))
 		}
-	case *kind.Type:
-		c.out = append(c.out, mismatch(field, fmt.Sprintf("is of the type %s, not %s", k.Got, strings.Join(k.Want, " or "))))
 	case *kind.AnyOf, *kind.OneOf, *kind.Not: // their causes contradict each other
-		c.out = append(c.out, mismatch(field, k.LocalizedString(c.words)))
+		c.out = append(c.out, faultOf(field, "is none of what the action accepts here", "ask who runs the action what it accepts"))
 	default:
-		if len(e.Causes) == 0 {
+		if problem, fix := words(e.ErrorKind); problem != "" {
+			c.out = append(c.out, faultOf(field, problem, fix))
+		} else if len(e.Causes) == 0 {
 			c.out = append(c.out, mismatch(field, e.ErrorKind.LocalizedString(c.words)))
 		}
 		for _, cause := range e.Causes {

@@ -27,15 +27,15 @@ func TestSchemaTellsWhatIsWrong(t *testing.T) {
 	}{
 		{`{"user_id":1,"amount":2,"lines":[{"n":1}],"either":null,"mail":"a@example.com","code":"DE"}`, nil},
 		{`{"user_id":1}`, []string{"items[3].amount: is missing"}},
-		{`{"user_id":"1","amount":2}`, []string{"items[3].user_id: is of the type string, not integer"}},
+		{`{"user_id":"1","amount":2}`, []string{"items[3].user_id: must be a whole number, and is a text; write a number as in 12, or read the column as a whole number"}},
 		{`{"user_id":1,"amount":9007199254740993}`, nil},
-		{`{"user_id":1,"amount":9007199254740994}`, []string{"items[3].amount: maximum: "}},
-		{`{"user_id":1,"amount":2.5,"amuont":2}`, []string{"items[3].amount: is of the type number, not integer", "items[3].amuont: is not a member that the schema knows"}},
-		{`{"user_id":1,"amount":2,"lines":[{"n":1},{"n":0},{}]}`, []string{"items[3].lines[1].n: exclusiveMinimum", "items[3].lines[2].n: is missing"}},
-		{`{"user_id":1,"amount":2,"mail":"nobody"}`, []string{"items[3].mail: 'nobody' is not valid email"}},
-		{`{"user_id":1,"amount":2,"code":"de"}`, []string{"items[3].code: 'de' does not match pattern"}},
-		{`{"user_id":1,"amount":2,"either":7}`, []string{"items[3].either: 'oneOf' failed"}},
-		{`[]`, []string{"items[3]: is of the type array, not object"}},
+		{`{"user_id":1,"amount":9007199254740994}`, []string{"items[3].amount: must be at most 9007199254740993; write a smaller number"}},
+		{`{"user_id":1,"amount":2.5,"amuont":2}`, []string{"items[3].amount: must be a whole number, and is a number", "items[3].amuont: is not a member that the schema knows"}},
+		{`{"user_id":1,"amount":2,"lines":[{"n":1},{"n":0},{}]}`, []string{"items[3].lines[1].n: must be more than 0", "items[3].lines[2].n: is missing"}},
+		{`{"user_id":1,"amount":2,"mail":"nobody"}`, []string{"items[3].mail: must be an email address, as in ann@example.com"}},
+		{`{"user_id":1,"amount":2,"code":"de"}`, []string{"items[3].code: must match the pattern ^"}},
+		{`{"user_id":1,"amount":2,"either":7}`, []string{"items[3].either: is none of what the action accepts here"}},
+		{`[]`, []string{"items[3]: must be an object, and is a list"}},
 		{`{`, []string{"items[3]: the document is not valid JSON"}},
 		{`{"user_id":1,"amount":2}}`, []string{"items[3]: the document is not valid JSON"}},
 		{`{"user_id":1e999999999,"amount":1}`, []string{"items[3]: the number 1e999999999 is out of range"}},
@@ -48,6 +48,32 @@ func TestSchemaTellsWhatIsWrong(t *testing.T) {
 		for i, f := range got {
 			if f.Code != SchemaMismatch || !strings.HasPrefix(f.Error(), tt.want[i]) {
 				t.Errorf("%s: %v, want %q", tt.doc, f, tt.want[i])
+			}
+		}
+	}
+}
+
+// Words of the schema language mean nothing to a person who corrects a table.
+func TestFaultsOfAValueAreInPlainWords(t *testing.T) {
+	for schema, cases := range map[string]map[string]string{
+		`{"minLength":3}`:                   {`""`: "must have at least 3 characters, and is empty; fill it in", `"ab"`: "must have at least 3 characters; write a longer value"},
+		`{"maxLength":1}`:                   {`"ab"`: "must have at most 1 character; write a shorter value"},
+		`{"enum":["DE","AT",7]}`:            {`"CH"`: "must be one of DE, AT, 7; write one of the values as it is here"},
+		`{"const":"DE"}`:                    {`"CH"`: "must be DE; write this value"},
+		`{"minimum":1.5}`:                   {`1`: "must be at least 1.5; write a larger number"},
+		`{"type":["string","null"]}`:        {`true`: "must be null or a text, and is true or false; write a text in quotes"},
+		`{"pattern":"^[A-Z]+$"}`:            {`"a"`: "must match the pattern ^[A-Z]+$; write it in this form", `""`: "must match the pattern ^[A-Z]+$, and is empty; fill it in"},
+		`{"format":"date"}`:                 {`"1.2.2026"`: "must be a date, as in 2026-01-31; correct the value"},
+		`{"minItems":2,"uniqueItems":true}`: {`[1]`: "must have at least 2 elements; add what is missing", `[1,1]`: "must not have the same element twice; leave out what is there already"},
+		`{"multipleOf":10}`:                 {`15`: "must be a multiple of 10; write such a number"},
+	} {
+		s, err := CompileSchema("schema", []byte(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc, want := range cases {
+			if got := s.Check("x", []byte(doc)); len(got) != 1 || got[0].Error() != "x: "+want {
+				t.Errorf("%s of %s: %v, want %s", doc, schema, got, want)
 			}
 		}
 	}

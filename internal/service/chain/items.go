@@ -50,7 +50,11 @@ func (s *Chains) ItemCheck(steps []stored.Step, params []byte) func(where, id st
 		if len(faults) == 0 {
 			return nil
 		}
-		return &weir.FieldError{Code: faults[0].Code, Field: faults[0].Field, Problem: faults[0].Problem, Fix: faults[0].Fix}
+		member, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(faults[0].Field, where), "."), ".")
+		if column := prog.Column(member); column != "" {
+			return &mapping.ItemError{FieldError: *faults[0], Column: column} // what a person has to correct
+		}
+		return faults[0]
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/edge/source"
@@ -117,8 +118,8 @@ func (b *BadRows) WriteTo(ctx context.Context, to io.Writer) error {
 		if err == nil {
 			continue
 		}
-		f := faultOf(it, err)
-		if f.Field != "" && row == nil {
+		f := b.how.faultOf(source.Item{Line: it.Line, ID: it.ID, Data: b.how.Columns.Rename(it.Data)}, err)
+		if f.Field != "" && row == nil && !strings.HasPrefix(f.Message, inColumn(f.Field)) {
 			f.Message = f.Field + ": " + f.Message
 		}
 		if err := out.Write(guard(append([]string{strconv.FormatInt(f.Line, 10), f.Message, f.Fix}, cells...))); err != nil {

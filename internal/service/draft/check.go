@@ -126,7 +126,7 @@ func (s *Checks) readUpload(ctx context.Context, d *Draft, c *counting) error {
 	}
 	defer rd.Close()
 	found := rd.Detected()
-	c.out.Format, c.out.ItemID, c.out.Columns = string(found.Format), found.IDColumn, found.Columns[:min(len(found.Columns), checkColumns)]
+	c.out.Format, c.out.ItemID, c.out.Columns = string(found.Format), found.IDColumn, columnsOf(found)
 	c.out.Complete = true
 	for it, err := range rd.Items() {
 		if ctx.Err() != nil {
@@ -144,6 +144,17 @@ func (s *Checks) readUpload(ctx context.Context, d *Draft, c *counting) error {
 	return nil
 }
 
+// columnsOf returns the columns that items can have, without those of a list of bad rows.
+func columnsOf(found source.Detected) []string {
+	columns := found.Columns
+	if slices.Contains(columns, source.NoteColumns[0]) {
+		columns = slices.DeleteFunc(slices.Clone(columns), func(c string) bool {
+			return c != found.IDColumn && slices.Contains(source.NoteColumns[:], c)
+		})
+	}
+	return columns[:min(len(columns), checkColumns)]
+}
+
 // unopened tells why a file cannot be read as a draft says. A file that has no such id column can be read with another one: its
 // columns are told.
 func (s *Checks) unopened(ctx context.Context, d *Draft, c *counting, why error) error {
@@ -157,7 +168,7 @@ func (s *Checks) unopened(ctx context.Context, d *Draft, c *counting, why error)
 	}
 	defer rd.Close()
 	found := rd.Detected()
-	c.out.Format, c.out.Columns = string(found.Format), found.Columns[:min(len(found.Columns), checkColumns)]
+	c.out.Format, c.out.Columns = string(found.Format), columnsOf(found)
 	c.out.Faults = []api.Fault{faultOf(source.Item{}, why)}
 	return nil
 }

@@ -33,7 +33,7 @@ func (c *counting) add(it source.Item, err error) {
 		err = c.how.Check("", it.ID, it.Data)
 	}
 	if err != nil {
-		c.bad(faultOf(it, err))
+		c.bad(c.how.faultOf(it, err))
 		return
 	}
 	if !c.all && !c.ids.Add(it.ID) {
@@ -49,7 +49,7 @@ func (c *counting) bad(f api.Fault) {
 	if len(c.out.Faults) < checkFaults {
 		c.out.Faults = append(c.out.Faults, f)
 	}
-	key := f.Code + " " + f.Field
+	key := f.Code + " " + f.Field + " " + f.Fix // messages may quote a value
 	k := c.kinds[key]
 	if k == nil {
 		if len(c.kinds) == checkKinds*10 { // fields of JSON may be anything
@@ -81,6 +81,23 @@ func (c *counting) result() api.DataCheck {
 	return out
 }
 
+// faultOf says what is wrong with a row that was renamed, with the columns that the data has.
+func (h *HowToAppend) faultOf(it source.Item, err error) api.Fault {
+	f := faultOf(it, err)
+	column, renamed := h.Columns[f.Field]
+	if row := (*source.RowError)(nil); !renamed || errors.As(err, &row) {
+		return f
+	}
+	if rest, ok := strings.CutPrefix(f.Message, inColumn(f.Field)); ok {
+		f.Message = inColumn(column) + rest
+	}
+	f.Field = column
+	return f
+}
+
+// inColumn begins the problem of an expression that fails for the value of a column.
+func inColumn(name string) string { return "column " + name + ": " }
+
 // faultOf says what is wrong with a row.
 func faultOf(it source.Item, err error) api.Fault {
 	f := api.Fault{Line: int64(it.Line), Message: err.Error()}
@@ -95,6 +112,8 @@ func faultOf(it source.Item, err error) api.Fault {
 		f.Code, f.Field, f.Message, f.Fix, f.Value = item.Code, item.Column, item.Problem, item.Fix, item.Value
 		if f.Field == "" {
 			f.Field = memberIn(item.Field)
+		} else if f.Value == "" {
+			f.Value = valueAt(it.Data, f.Field)
 		}
 	case errors.As(err, &field):
 		f.Code, f.Field, f.Message, f.Fix = field.Code, memberIn(field.Field), field.Problem, field.Fix

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -90,7 +91,7 @@ func (s *Watch) rateText(c *api.Cause, info *engine.Info, out *api.Progress, l l
 	case own > 0 && (limit == 0 || own < limit) && (is.allowed == 0 || float64(own) < is.allowed):
 		return fmt.Sprintf("Its own rate of %s, %v", c.Step, own)
 	case is.allowed > 0 && (limit == 0 || is.allowed < float64(limit)):
-		return fmt.Sprintf("%s, which flow control keeps at %.3g/s", c.Text, is.allowed)
+		return fmt.Sprintf("%s, which flow control keeps at %v", c.Text, weir.Rate(max(math.Round(is.allowed*100)/100, 0.01)))
 	case limit > 0:
 		return fmt.Sprintf("%s, %v", c.Text, limit)
 	}
