@@ -40,9 +40,9 @@ var scenes = []scene{
 	{name: "Winter sale", tenant: "flood", actions: []string{demo.Push}, items: 60_000, pause: 5 * time.Second, keep: 2 * time.Minute},
 	{name: "Loyalty statement", tenant: "acme", actions: []string{demo.Email}, items: 400, pause: 10 * time.Minute, keep: 15 * time.Minute},
 	{name: "New price list", tenant: "beta", actions: []string{demo.Email, demo.Push}, items: 2_000, canary: 100, pause: 3 * time.Minute, keep: 30 * time.Minute},
-	{name: "Delivery texts", tenant: "acme", actions: []string{demo.SMS}, items: 6_000, pause: 5 * time.Second, keep: 10 * time.Minute},
-	{name: "Order updates", tenant: "acme", actions: []string{demo.Push}, items: 900, first: 2 * time.Second, pause: 20 * time.Second, keep: 5 * time.Minute},
-	{name: "Trial reminders", tenant: "beta", actions: []string{demo.Push}, items: 900, first: 3 * time.Second, pause: 25 * time.Second, keep: 5 * time.Minute},
+	{name: "Delivery texts", tenant: "acme", actions: []string{demo.SMS}, items: 6_000, pause: 5 * time.Second, keep: 2 * time.Minute},
+	{name: "Order updates", tenant: "acme", actions: []string{demo.Push}, items: 900, first: 2 * time.Second, pause: 20 * time.Second, keep: time.Minute},
+	{name: "Trial reminders", tenant: "beta", actions: []string{demo.Push}, items: 900, first: 3 * time.Second, pause: 25 * time.Second, keep: time.Minute},
 }
 
 // smsOutage is the incident of the story: soon after the start, and then every few minutes.

@@ -171,7 +171,7 @@ func TestAPersonApprovesTheCanaryAndFindsUser42(t *testing.T) {
 		if b := s.newest("New price list"); b.ID != first.ID || b.State != api.Completed || b.Counts.Done < 1800 {
 			t.Errorf("the approved one is %s with %+v", b.State, b.Counts)
 		}
-		time.Sleep(90 * time.Second)
+		time.Sleep(210 * time.Second)
 		if b := s.newest("New price list"); b.ID == first.ID || b.State != api.Awaiting {
 			t.Errorf("%s is %s, want another one that waits", b.ID, b.State)
 		}
