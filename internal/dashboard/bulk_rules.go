@@ -17,7 +17,7 @@ import (
 type bulkRulesPage struct {
 	bulkHead
 	Facts []fact
-	Open  bool // it has not ended: the rules can change
+	Open  bool // it was submitted and has not ended: the rules can change
 	Form  rulesForm
 }
 
@@ -41,7 +41,7 @@ func (d *Dashboard) bulkRules(ctx context.Context, v *visit) (content, error) {
 		return c, err
 	}
 	b := &h.Bulk
-	page := bulkRulesPage{bulkHead: h, Open: !b.State.Final(), Form: formOf(b), Facts: rulesInWords(v, b)}
+	page := bulkRulesPage{bulkHead: h, Open: !b.State.Final() && b.State != api.Draft, Form: formOf(b), Facts: rulesInWords(v, b)}
 	c.Page, c.Weir = page, []string{"weir get " + b.ID + " -o json"}
 	return c, nil
 }

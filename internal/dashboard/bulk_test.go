@@ -3,9 +3,11 @@ package dashboard_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/weirhq/weir"
@@ -73,9 +75,14 @@ func TestFailedItemsAreRetriedOnceHoweverOftenTheFormIsSent(t *testing.T) {
 }
 
 func TestAnUndoIsOfferedOnlyIfAllActionsThatRanHaveOne(t *testing.T) {
+	var closed atomic.Bool // the account of u2
 	undoable := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "award",
 		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, json.RawMessage]) error {
 			for i := range b.Len() {
+				if closed.Load() && b.Items()[i].ID == "u2" {
+					b.Fail(i, "closed", errors.New("the account is closed"))
+					continue
+				}
 				b.Done(i, json.RawMessage("{}"))
 			}
 			return nil
@@ -98,12 +105,26 @@ func TestAnUndoIsOfferedOnlyIfAllActionsThatRanHaveOne(t *testing.T) {
 		t.Errorf("the question of an impossible undo has status %d", status)
 	}
 	b.want(page, "the action send has no undo")
-	can := n.Make(strings.ReplaceAll(oneStep, "send", "award"), `{"id":"u1"}`+"\n")
+	closed.Store(true)
+	can := n.Make(strings.ReplaceAll(oneStep, "send", "award"), `{"id":"u1"}`+"\n"+`{"id":"u2"}`+"\n")
 	n.Until(can.ID, api.Completed)
-	_, page = b.get("/ui/bulk-actions/" + can.ID)
-	b.want(page, "Undo")
+	_, page = b.get("/ui/bulk-actions/" + can.ID + "/undo")
+	b.want(page, "Undo 1 item")
+	closed.Store(false)
+	var retries api.Linked
+	n.Call("POST", "/v1/bulk-actions/"+can.ID+"/retry", `{}`, 201, &retries)
+	n.Until(retries.BulkActions[0].ID, api.Completed)
+	_, page = b.get("/ui/bulk-actions/" + can.ID + "/undo")
+	b.want(page, "Undo 2 items") // with the one that the retry has done
 	_, page = b.post("/ui/bulk-actions/"+can.ID+"/undo", nil)
 	b.want(page, "The undo was started")
+	var undone api.BulkAction
+	n.Call("GET", "/v1/bulk-actions/"+can.ID, "", 200, &undone)
+	if u := n.Until(undone.UndoneBy, api.Completed); u.Counts.Total != 2 {
+		t.Errorf("it was undone for %d items", u.Counts.Total)
+	}
+	_, page = b.get("/ui/bulk-actions/" + undone.UndoneBy)
+	b.lacks(page, "Copy as a new draft")
 }
 
 func TestRulesChangeWhileItRuns(t *testing.T) {

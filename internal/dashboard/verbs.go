@@ -68,6 +68,7 @@ var verbs = []verb{
 			return b, err
 		}},
 	{Name: "clone", Button: "Copy as a new draft", Scope: "submit", More: true, do: bulkVerb((*client.Client).Clone),
+		fits:   func(b *api.BulkAction) bool { return b.UndoOf == "" },
 		states: append([]api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled}, ended...),
 		told:   "Copied into a new draft, without items."},
 	{Name: "delete", Button: "Delete the draft", Scope: "submit", Danger: true, More: true, states: []api.State{api.Draft, api.Importing}, ask: askDelete,
@@ -167,6 +168,9 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 		case lacking != "":
 			return nil, fmt.Errorf("%w: the action %s has no undo", errNotNow, lacking)
 		}
+		if b.Counts.Done, err = v.undoes(ctx, b.ID, &p); err != nil {
+			return nil, err
+		}
 	}
 	q := &question{Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Scope: verb.Scope, Title: verb.Button + " " + b.Name + "?", Stay: "Keep it"}
 	verb.ask(&b, q)
@@ -190,10 +194,24 @@ func askCancel(b *api.BulkAction, q *question) {
 	q.Button, q.Stay = "Cancel "+format.Items(q.Items), "Keep it running"
 }
 
+// undoes returns how many items an undo is about: those that passed the first step, here or in a retry, even if they
+// failed at a later one.
+func (v *visit) undoes(ctx context.Context, id string, p *api.Progress) (int64, error) {
+	r, err := v.api.Report(ctx, id)
+	if err != nil || len(p.Steps) == 0 {
+		return p.Counts.Done, err
+	}
+	passed := max(p.Counts.Done, p.Steps[0].Done)
+	if r.Combined != nil {
+		passed = max(passed, r.Combined.Done)
+	}
+	return passed, nil
+}
+
 func askUndo(b *api.BulkAction, q *question) {
 	q.Items = b.Counts.Done
 	q.Facts = []fact{{"Will be undone", format.Items(q.Items) + ", each by the undo of its action, in the opposite order of the steps"},
-		{"Stays as it is", format.Items(b.Counts.Failed+b.Counts.Cancelled) + " that failed or were cancelled"}}
+		{"Stays as it is", format.Items(b.Counts.Total-q.Items) + " that no step was done for"}}
 	q.Text = "The undo runs as a bulk action of its own, which you can pause and cancel. An undo cannot be undone."
 	q.Button, q.Stay = "Undo "+format.Items(q.Items), "Keep it as it is"
 }
