@@ -26,9 +26,8 @@ type Options struct {
 	OwnLogin bool
 	// Stop ends the streams of live pages when it is closed. Default: never.
 	Stop <-chan struct{}
-	// Stream takes a place for a live page of a key, and returns what gives it back; nil if the key has no more.
-	// Default: there is always one.
-	Stream func(key string) (end func())
+	// Stream takes a place for a live page, and returns what gives it back; nil if no more are free. Default: there is always one.
+	Stream func() (end func())
 	// ReadOnly shows no verbs, and refuses forms.
 	ReadOnly bool
 	// Tour shows notes that explain the demo of weir dev. People can close them.

@@ -17,7 +17,7 @@ const (
 	beatEvery = 10 * time.Second
 	// liveFor ends a stream: a browser opens another one, with the access that it has then.
 	liveFor = 10 * time.Minute
-	// busyFor is how long a page rests whose key has as many streams as it may.
+	// busyFor is how long a page rests if the node has as many live pages as it may.
 	busyFor = 30 * time.Second
 )
 
@@ -56,7 +56,7 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	defer cancel()
 	end := func() {}
 	if d.opts.Stream != nil {
-		end = d.opts.Stream(v.who.Key)
+		end = d.opts.Stream()
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")

@@ -50,7 +50,7 @@ type Options struct {
 	// Limits bounds what one key may ask for. Default: nothing does.
 	Limits *access.Limits
 	// Exports limits the concurrent requests that read much, and Streams the event streams that a key may
-	// have. Default: as many as there are.
+	// have; 32 times as many pages may be live. Default: as many as there are.
 	Exports, Streams int
 	// Name is the unique name of this process among all that use the store. Default: a random name.
 	Name string
@@ -81,6 +81,7 @@ type Server struct {
 	memory  *memory                     // of JSON bodies
 	exports slots                       // of requests that read much
 	streams slots                       // of events, by key
+	pages   slots                       // that are live
 	sites   *http.CrossOriginProtection // refuses what browsers send from elsewhere
 	working claims                      // requests with an Idempotency-Key that this process works on
 }
@@ -106,7 +107,7 @@ func New(o Options) *Server {
 	useProblems()
 	s := &Server{
 		opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{}),
-		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams},
+		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, pages: slots{most: livePages * o.Streams},
 		sites: http.NewCrossOriginProtection(),
 	}
 	s.heads = newMetrics(o.Metrics, o.Version)

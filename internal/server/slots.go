@@ -35,10 +35,13 @@ func (s *slots) take(key string) (end func()) {
 	}
 }
 
-// Stream takes a place for a stream of events of a key, which pages and the API share, and returns what gives it back;
-// nil if the key has as many as it may.
-func (s *Server) Stream(key string) (end func()) {
-	give := s.streams.take(key)
+// livePages is how many live pages a node serves for each stream that a key may have.
+const livePages = 32
+
+// Stream takes a place for a live page and returns what gives it back; nil if the node serves as many as it may. Places
+// are not counted by key, since viewers may share one or have none, and they share the work behind their pages.
+func (s *Server) Stream() (end func()) {
+	give := s.pages.take("")
 	if give == nil {
 		return nil
 	}

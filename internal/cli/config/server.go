@@ -88,7 +88,7 @@ type Limits struct {
 	PendingItems      int  `yaml:"pending_items"       help:"maximum items accepted and not ended, over all tenants"`
 	RequestsPerSecond int  `yaml:"requests_per_second" help:"maximum requests per second and API key"`
 	Uploads           int  `yaml:"uploads"             help:"maximum concurrent uploads per API key"`
-	Streams           int  `yaml:"streams"             help:"maximum concurrent event streams per API key"`
+	Streams           int  `yaml:"streams"             help:"maximum concurrent event streams per API key; a node keeps 32 times as many pages live"`
 	Exports           int  `yaml:"exports"             help:"maximum concurrent reports, exports and searches"`
 	MinFree           Size `yaml:"min_free"            help:"free disk space of the embedded store below which new work is refused; default: a tenth of the disk, or 2GiB if that is less"`
 }
