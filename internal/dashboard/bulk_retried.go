@@ -104,7 +104,7 @@ type retried struct {
 	Can bool
 }
 
-// retriedOf tells what became of an item. A bulk action that is no longer kept tells nothing.
+// retriedOf returns the retry state of an item; it is zero if the bulk action is no longer kept.
 func (v *visit) retriedOf(ctx context.Context, x *api.ItemResult) (r retried, err error) {
 	b, err := v.api.Get(ctx, x.BulkAction)
 	if client.IsCode(err, "not_found") {

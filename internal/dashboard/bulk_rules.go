@@ -145,19 +145,7 @@ func inputInWords(input map[string]string) string {
 
 // sourceInWords says where the items come from, and whether they have been read.
 func sourceInWords(b *api.BulkAction) string {
-	from := "A source"
-	switch s := b.Source; {
-	case s.Upload != "":
-		from = "An uploaded file"
-	case s.Segment != nil:
-		from = "A segment"
-	case s.Postgres != nil:
-		from = "A query of PostgreSQL"
-	case s.Object != nil:
-		from = "An object in S3"
-	case s.Kafka != nil:
-		from = "A topic of Kafka"
-	}
+	from := sourceName(b.Source)
 	switch {
 	case b.State == api.Importing:
 		return from + ", being read"

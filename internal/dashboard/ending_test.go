@@ -28,7 +28,7 @@ func TestASourceIsReadWhenItStartsOnlyUntilItWasRead(t *testing.T) {
 		"An uploaded file, read when it starts": {State: api.Scheduled, Source: file},
 		"An uploaded file, being read":          {State: api.Importing, Source: file},
 		"An uploaded file, read: 12\u00a0items": {State: api.Completed, Source: file, Counts: api.Counts{Total: 12}, StartedAt: time.Now()},
-		"A segment, read when it starts":        {State: api.Draft, Source: &api.Source{Segment: &api.SegmentSource{}}},
+		"The topic users, read when it starts":  {State: api.Draft, Source: &api.Source{Kafka: &api.KafkaSource{Topic: "users"}}},
 	} {
 		if got := sourceInWords(&b); got != want {
 			t.Errorf("%q, want %q", got, want)

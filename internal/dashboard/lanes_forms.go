@@ -103,7 +103,7 @@ func faultsOf(err error) map[string]string {
 // askStop asks before a lane gets no workers at all.
 func (v *visit) askStop(name string, form pinForm, until string) content {
 	return v.ask(&question{
-		Title: "Stop the lane " + name + "?", Up: "/lanes?lane=" + url.QueryEscape(name), UpName: "Lanes", Scope: "all:control", Needed: true,
+		Title: "Stop the lane " + name + "?", Up: "/lanes?lane=" + url.QueryEscape(name), UpName: "Lanes", Scope: ofAll + "control", Needed: true,
 		Facts: []fact{{"Will wait", "All work of the lane until " + until + ", of every tenant"}, {"Will finish", "Calls that are running now"},
 			{"Stays", "No item is lost, and no attempt is used up"}},
 		Text: "To stop one bulk action alone, pause that one.", Button: "Stop the lane until " + until, Stay: "Keep it running",

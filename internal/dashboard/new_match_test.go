@@ -11,7 +11,7 @@ import (
 	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
-// A template that knows nothing of the file is no dead end: the manager says which column is meant.
+// The manager can map the columns of a file that the template was not written for.
 func TestAManagerSaysWhichColumnATemplateMeans(t *testing.T) {
 	n := openNode(t, nodetest.Options{})
 	n.Call("PUT", "/v1/templates/mail", `{"bulk_action":{"steps":[{"action":"send","input":{"to":"item.email","n":"float(item.amount)"}}]}}`, 200, nil)
