@@ -18,10 +18,10 @@ const (
 	// lookEvery is the shortest time between two looks at what a page shows, lookAtLeast the longest, and restAtLeast the
 	// longest if nothing had changed at the last look.
 	lookEvery   = 500 * time.Millisecond
-	lookAtLeast = 6 * time.Second
-	restAtLeast = 20 * time.Second
+	lookAtLeast = 10 * time.Second
+	restAtLeast = 40 * time.Second
 	// lookShare is the part of a core that all looks together may take: with more pages open, each is looked at less often.
-	lookShare = 0.03
+	lookShare = 0.02
 )
 
 // hub holds the pages that browsers have open. Browsers with the same access and the same page share one look.

@@ -135,27 +135,21 @@ func less(list []api.ErrorGroup, noted handled) {
 // DLQGroups returns the failed items that are left, by group, the largest first: at most limit groups, and what
 // all of them count. It does not evaluate expressions.
 func (s *Results) DLQGroups(ctx context.Context, d DLQ, limit int) (all api.DLQGroups, err error) {
-	ids, err := s.engine.IDs(ctx)
+	lots, noted, err := s.failed(ctx, d.Filter.BulkAction)
 	if err != nil {
 		return all, err
 	}
-	if one := weir.BulkID(d.Filter.BulkAction); one != "" {
-		ids = slices.DeleteFunc([]weir.BulkID{one}, func(id weir.BulkID) bool { return !slices.Contains(ids, id) })
+	whole := d.Filter == api.DLQFilter{}
+	about := int64(0)
+	if whole {
+		about = s.known.groups.Load()
 	}
-	lots, err := s.allFailures(ctx, ids)
-	if err != nil {
-		return all, err
-	}
-	noted, err := s.noted(ctx)
-	if err != nil {
-		return all, err
-	}
-	sum := make(map[unique.Handle[kind]]*api.DLQGroup, s.known.groups.Load())
-	for i, f := range lots {
+	sum := make(map[unique.Handle[kind]]*api.DLQGroup, about)
+	for _, f := range lots {
 		if f == nil || !d.means(f) {
 			continue
 		}
-		groups, kinds := f.left(noted[ids[i]])
+		groups, kinds := f.left(noted[f.id])
 		for n := range groups {
 			g := &groups[n]
 			if g.Count <= 0 || !d.has(g) {
@@ -174,7 +168,9 @@ func (s *Results) DLQGroups(ctx context.Context, d DLQ, limit int) (all api.DLQG
 			}
 		}
 	}
-	s.known.groups.Store(int64(len(sum)))
+	if whole {
+		s.known.groups.Store(int64(len(sum)))
+	}
 	if all.Groups = len(sum); limit == 0 {
 		return all, nil
 	}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -33,6 +34,7 @@ type known struct {
 
 // failures are the failed items of a bulk action by group, also those that were retried or discarded. Readers share them.
 type failures struct {
+	id        weir.BulkID
 	tenant    string
 	submitted time.Time
 	ended     bool
@@ -69,6 +71,33 @@ func (s *Results) failures(ctx context.Context, id weir.BulkID) (*failures, erro
 	return f, nil
 }
 
+// failed returns the failures of all bulk actions, or of one, and what was retried or discarded of each.
+func (s *Results) failed(ctx context.Context, one string) ([]*failures, map[weir.BulkID]*handled, error) {
+	ids, err := s.engine.IDs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if one == "" {
+		lots, err := s.allFailures(ctx, ids)
+		if err != nil {
+			return nil, nil, err
+		}
+		noted, err := s.noted(ctx)
+		return lots, noted, err
+	}
+	id := weir.BulkID(one)
+	newestFirst := func(a, b weir.BulkID) int { return cmp.Compare(b, a) }
+	if _, kept := slices.BinarySearchFunc(ids, id, newestFirst); !kept {
+		return nil, nil, nil
+	}
+	f, err := s.failures(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := s.finishBegun(ctx, one)
+	return []*failures{f}, map[weir.BulkID]*handled{id: &h}, err
+}
+
 // allFailures returns the failures of bulk actions, nil for those that were removed. The caller must not change the list.
 func (s *Results) allFailures(ctx context.Context, ids []weir.BulkID) ([]*failures, error) {
 	s.known.mu.Lock()
@@ -101,7 +130,7 @@ func failuresOf(ctx context.Context, b *engine.BulkAction) (*failures, error) {
 		return nil, err
 	}
 	info := b.Info()
-	f := &failures{tenant: info.Tenant, submitted: info.Submitted, ended: p.State.Final()}
+	f := &failures{id: b.ID(), tenant: info.Tenant, submitted: info.Submitted, ended: p.State.Final()}
 	if p.Counts.Failed == 0 {
 		return f, nil
 	}
