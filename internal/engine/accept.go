@@ -59,6 +59,7 @@ func (s *submission) accept(ctx context.Context, items iter.Seq2[ingest.Entry, e
 	if err != nil {
 		return s.refuse(ctx, err)
 	}
+	c.Block = nil // it is in the store
 	e.intake.Accepted(c.ID, s.items.Reserved)
 	e.counts.Accepted(c, s.drafted)
 	if e.fleet.Elsewhere(s.at.Partition) { // its owner counts the items from here on
@@ -94,6 +95,7 @@ func (s *submission) ingest(ctx context.Context, items iter.Seq2[ingest.Entry, e
 func (s *submission) complete() {
 	c, w := s.spec, s.items
 	c.Items, c.Duplicates = w.Count, w.Duplicates+s.ticket.Duplicates
+	c.Inline, c.Block = w.Inline != nil, w.Inline
 	if w.Uneven {
 		c.Sizes = w.Sizes
 	}
@@ -193,7 +195,7 @@ func (s *submission) claimMoved(ctx context.Context, body []byte, claim store.Cl
 // fingerprint tells whether two submits ask for the same.
 func (s *submission) fingerprint() []byte {
 	same := *s.spec
-	same.ID, same.Submitted, same.Shards = "", 0, nil
+	same.ID, same.Submitted, same.Shards, same.Inline = "", 0, nil, false
 	raw, _ := json.Marshal(same) // plain data
 	h := sha256.New()
 	h.Write(raw)

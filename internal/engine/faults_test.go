@@ -126,7 +126,7 @@ func TestBlocksOfASubmitThatDiedAreSweptAtTheNextStart(t *testing.T) {
 		if err := s.PutBlocks(t.Context(), 1, "ba_01m7f2hx7300188k6sy49rkx5z", 0, [][]byte{{1}}); err != nil {
 			t.Fatal(err)
 		}
-		kept := submit(t, open(t, s, engine.Options{}, action(a)), spec(a), numbers(10))
+		kept := submit(t, open(t, s, engine.Options{}, action(a)), spec(a), numbers(manyItems))
 		wantBlocks(t, s, 2)
 		r := start(t, s, engine.Options{}, action(a))
 		time.Sleep(time.Second)

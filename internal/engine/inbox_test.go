@@ -39,7 +39,7 @@ func (s sluggish) Read(ctx context.Context, partition int, after uint64, limit i
 func TestASlowInboxIsNotTakenForAnEmptyOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := noop("step"), sluggish{memory()}
-		kept := submit(t, open(t, s, engine.Options{}, action(a)), spec(a), numbers(10))
+		kept := submit(t, open(t, s, engine.Options{}, action(a)), spec(a), numbers(manyItems))
 		r := open(t, s, engine.Options{}, action(a)) // a later process
 		if _, err := r.Get(t.Context(), kept.ID()); err != nil {
 			t.Errorf("Get before the owner has read it: %v", err)
@@ -51,11 +51,11 @@ func TestASlowInboxIsNotTakenForAnEmptyOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantCounts(t, wait(t, b), 10, 0, 0)
+		wantCounts(t, wait(t, b), manyItems, 0, 0)
 	})
 }
 
-// late delays messages to the owner by 100 ms, and reads of items by 300 ms: enough for the
+// late delays messages to the owner by 100 ms, and others' looks at the inbox by 300 ms: enough for the
 // owner to handle the message in between.
 type late struct{ store.Store }
 
@@ -65,9 +65,9 @@ func (s late) Read(ctx context.Context, partition int, after uint64, limit int) 
 	return found, err
 }
 
-func (s late) GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error) {
+func (s late) Peek(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
 	time.Sleep(300 * time.Millisecond)
-	return s.Store.GetBlock(ctx, partition, id, no)
+	return s.Store.Peek(ctx, partition, after, limit)
 }
 
 // A bulk action that its owner reads while it is being looked for, between the
@@ -109,7 +109,7 @@ func TestAnItemWriteOfUnknownOutcomeRefusesTheSubmit(t *testing.T) {
 	s, on := failOn(storetest.OpPutBlocks, storetest.Fault{Lost: true})
 	on.Store(true)
 	a := noop("step")
-	_, err := attempt(t.Context(), open(t, s, engine.Options{}, action(a)).Engine, spec(a), engine.Items(numbers(10)))
+	_, err := attempt(t.Context(), open(t, s, engine.Options{}, action(a)).Engine, spec(a), engine.Items(numbers(manyItems)))
 	if err == nil || strings.Contains(err.Error(), "may have been accepted") {
 		t.Errorf("error = %v, want one that does not say it may have been accepted", err)
 	}

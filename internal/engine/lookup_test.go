@@ -269,11 +269,24 @@ func (s *holed) GetBlock(ctx context.Context, partition int, id weir.BulkID, no 
 	return s.Store.GetBlock(ctx, partition, id, no)
 }
 
+func (s *holed) Get(ctx context.Context, partition int, key []byte) ([]byte, error) {
+	if id := weir.BulkID(key[1:]); s.of.Load() == id && key[0] == 'i' {
+		return nil, store.ErrNotFound
+	}
+	return s.Store.Get(ctx, partition, key)
+}
+
 func TestItemsThatAreMissingInTheStoreAreDamageNotUnknown(t *testing.T) {
+	for _, items := range []int{100, manyItems} { // in the rows, and in blocks
+		itemsAreMissing(t, items)
+	}
+}
+
+func itemsAreMissing(t *testing.T, items int) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &holed{Store: memory()}
 		r := start(t, s, engine.Options{}, action(noop("step")))
-		ids := thirds(t, r, 100)
+		ids := thirds(t, r, items)
 		s.of.Store(ids[1])
 		b, err := r.Get(t.Context(), ids[1])
 		if err != nil {

@@ -191,6 +191,9 @@ func (p *part) messages(now int64, msgs []store.Message) error {
 			return fmt.Errorf("partition %d: %w", p.no, err)
 		}
 		if added != nil {
+			if added.Inline {
+				p.engine.cache.Put(stored.Key{ID: added.ID}, added.Block)
+			}
 			p.counter.Created(now, p.machine, added)
 			p.Pending.Add(added.Items)
 			p.engine.intake.Read(added.ID, added.Items)

@@ -18,6 +18,9 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
+// manyItems is a number of items that do not fit into the message of a bulk action: they are in blocks.
+const manyItems = 5000
+
 // wantBlocks checks how many bulk actions have blocks: a refused submit leaves none behind.
 func wantBlocks(t testing.TB, s store.Store, owners int) {
 	t.Helper()
@@ -89,8 +92,8 @@ func TestAnIdempotencyKeyWithOtherContentIsAConflict(t *testing.T) {
 			r := open(t, s, engine.Options{}, action(a), action(other))
 			sp := spec(a)
 			sp.IdempotencyKey = "key"
-			first := submit(t, r, sp, numbers(50))
-			items := tt.change(&sp, numbers(50))
+			first := submit(t, r, sp, numbers(manyItems))
+			items := tt.change(&sp, numbers(manyItems))
 			_, err := attempt(t.Context(), r.Engine, sp, engine.Items(items))
 			if !errors.Is(err, weir.ErrConflict) || !strings.Contains(err.Error(), string(first.ID())) {
 				t.Errorf("error = %v, want ErrConflict that names %s", err, first.ID())
@@ -260,17 +263,16 @@ func TestLargeItemsInUnevenBlocksComeThroughByteForByte(t *testing.T) {
 
 func TestAFullBacklogSaysWhenToComeBack(t *testing.T) {
 	a, s := noop("step"), memory()
-	r := open(t, s, engine.Options{MaxPending: 100}, action(a))
-	b := submit(t, r, spec(a), numbers(60))
+	r := open(t, s, engine.Options{MaxPending: 2000}, action(a))
+	b := submit(t, r, spec(a), numbers(1960))
 	_, err := attempt(t.Context(), r.Engine, spec(a), engine.Items(numbers(41)))
 	var full *weir.BacklogError
-	if !errors.As(err, &full) || full.Limit != 100 || full.Pending != 60 || full.RetryAfter < time.Second {
-		t.Fatalf("error = %v, want a backlog of 60 of 100 with a time to come back", err)
+	if !errors.As(err, &full) || full.Limit != 2000 || full.Pending != 1960 || full.RetryAfter < time.Second {
+		t.Fatalf("error = %v, want a backlog of 1960 of 2000 with a time to come back", err)
 	}
 	var never *weir.FieldError
-	if _, err := attempt(t.Context(), r.Engine, spec(a), engine.Items(numbers(101))); !errors.As(err, &never) ||
-		never.Code != "too_many_items" {
-		t.Errorf("error = %v, want too_many_items: 101 items never fit into a backlog of 100", err)
+	if _, err := attempt(t.Context(), r.Engine, spec(a), engine.Items(numbers(manyItems))); !errors.As(err, &full) && !errors.As(err, &never) {
+		t.Errorf("error = %v, want a full backlog, or too_many_items", err)
 	}
 	wantBlocks(t, s, 1)
 	submit(t, r, spec(a), numbers(40)) // exactly full
@@ -279,6 +281,17 @@ func TestAFullBacklogSaysWhenToComeBack(t *testing.T) {
 	}
 	r.run(t)
 	wait(t, b)
+}
+
+func TestMoreItemsThanEverFitIntoTheBacklogAreRefusedForGood(t *testing.T) {
+	a, s := noop("step"), memory()
+	r := open(t, s, engine.Options{MaxPending: 100}, action(a))
+	var never *weir.FieldError
+	if _, err := attempt(t.Context(), r.Engine, spec(a), engine.Items(numbers(101))); !errors.As(err, &never) ||
+		never.Code != "too_many_items" {
+		t.Errorf("error = %v, want too_many_items: 101 items never fit into a backlog of 100", err)
+	}
+	wantBlocks(t, s, 0)
 }
 
 func TestTheBacklogIsKnownAfterARestart(t *testing.T) {

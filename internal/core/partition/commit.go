@@ -89,6 +89,10 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	for _, x := range g.created {
 		id := x.spec.ID
 		b.Set = append(b.Set, SealJSON(specKey(id), x.spec))
+		if x.spec.Block != nil {
+			b.Set = append(b.Set, seal(inlineKey(id), x.spec.Block))
+			x.spec.Block = nil
+		}
 		if !x.state.Final() { // one that ended in this same commit is never marked
 			b.Set = append(b.Set, store.Row{Key: activeKey(id)})
 		}

@@ -1,9 +1,11 @@
 package partition
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weirhq/weir"
@@ -226,5 +228,32 @@ func TestEveryMessageIsAcknowledgedAndTellsWhatItAdded(t *testing.T) {
 	}
 	if _, s, err := ReadStatus(b.rows, "ba_x"); err != nil || s.Resumes != 1 {
 		t.Errorf("status = %+v, %v; want one resume that was read", s, err)
+	}
+}
+
+// The items of a small bulk action come with its message: the commit that acknowledges the message makes them a row.
+func TestItemsThatComeWithAMessageBecomeARowInTheCommitThatAcknowledgesIt(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 1)
+	block := []byte("\x00 bytes \x00 of any kind {\x00")
+	c := Created{ID: "ba_x", Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 3, Inline: true, Block: block}
+	body, err := EncodeCreated(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := b.m.Message(b.now, store.Message{Seq: 1, Body: body})
+	if err != nil || added == nil || !bytes.Equal(added.Block, block) {
+		t.Fatalf("Message = %+v, %v; want the block", added, err)
+	}
+	if _, err := ReadInline(b.rows, "ba_x"); !errors.Is(err, store.ErrNotFound) || b.acked != 0 {
+		t.Errorf("before the commit: %v, acknowledged up to %d", err, b.acked)
+	}
+	b.settle()
+	if got, err := ReadInline(b.rows, "ba_x"); err != nil || !bytes.Equal(got, block) || b.acked != 1 {
+		t.Errorf("after the commit: %q, %v, acknowledged up to %d; want the block and 1", got, err, b.acked)
+	}
+	r, err := NextRemoval(b.now, b.rows, "ba_x")
+	if err != nil || !slices.ContainsFunc(r.delete, func(k []byte) bool { return bytes.Equal(k, inlineKey("ba_x")) }) {
+		t.Errorf("removal = %+v, %v; want one that takes the items", r, err)
 	}
 }

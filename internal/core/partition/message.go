@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -10,7 +11,8 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Created is the stored form of an accepted bulk action: everything except its items.
+// Created is the stored form of an accepted bulk action: everything except its items. The message
+// that creates a small one brings those along.
 type Created struct {
 	ID          weir.BulkID   `json:"id"`
 	Name        string        `json:"name"`
@@ -30,6 +32,8 @@ type Created struct {
 	Carries     bool          `json:"carries,omitempty"`    // carried blocks hold what its items bring along: earlier answers, and their key numbers there
 	RetryKey    string        `json:"retry_key,omitempty"`  // idempotency key of the retry
 	Submitted   int64         `json:"submitted"`
+	Inline      bool          `json:"inline,omitempty"` // its only block came with the message, and is a row
+	Block       []byte        `json:"-"`                // that block, until it is a row
 	Again       bool          `json:"again,omitempty"`  // submitted again after the store may have lost it: the owner checks whether it knows it
 	Shards      []int         `json:"shards,omitempty"` // partitions that share the work, the home first; nil: the home does it all
 
@@ -98,8 +102,17 @@ type envelope struct {
 	Mark    string   `json:"mark,omitempty"` // no effect; see EncodeMark
 }
 
-// EncodeCreated encodes the inbox message of an accepted bulk action.
-func EncodeCreated(c Created) ([]byte, error) { return json.Marshal(envelope{Created: &c}) }
+// endOfJSON separates a message's JSON, which never has such a byte, from the block that it brings along.
+const endOfJSON = 0
+
+// EncodeCreated encodes the inbox message of an accepted bulk action, with its block if it is inline.
+func EncodeCreated(c Created) ([]byte, error) {
+	body, err := json.Marshal(envelope{Created: &c})
+	if err != nil || !c.Inline {
+		return body, err
+	}
+	return append(append(body, endOfJSON), c.Block...), nil
+}
 
 // EncodeCommand encodes the inbox message of a command.
 func EncodeCommand(c Command) ([]byte, error) { return json.Marshal(envelope{Command: &c}) }
@@ -119,11 +132,15 @@ func DecodeMessage(msg store.Message) (c *Created, mark string, err error) {
 }
 
 func decode(msg store.Message) (e envelope, err error) {
-	if err := json.Unmarshal(msg.Body, &e); err != nil {
+	text, block, _ := bytes.Cut(msg.Body, []byte{endOfJSON})
+	if err := json.Unmarshal(text, &e); err != nil {
 		return e, fmt.Errorf("inbox message %d: %w: %w", msg.Seq, store.ErrCorrupt, err)
 	}
 	if e == (envelope{}) {
 		return e, fmt.Errorf("inbox message %d: %w: it says nothing that is known here", msg.Seq, store.ErrCorrupt)
+	}
+	if e.Created != nil {
+		e.Created.Block = block
 	}
 	return e, nil
 }

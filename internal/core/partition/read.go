@@ -27,6 +27,16 @@ func readStatus(rows Rows, id weir.BulkID, spec *Created, status *Status) error 
 	return readJSON(rows, statusKey(id), status)
 }
 
+// ReadInline returns the block of a bulk action that is inline, or store.ErrNotFound.
+func ReadInline(rows Rows, id weir.BulkID) ([]byte, error) {
+	key := inlineKey(id)
+	row, err := rows.Get(key)
+	if err != nil {
+		return nil, err
+	}
+	return unseal(key, row)
+}
+
 func readJSON(rows Rows, key []byte, v any) error {
 	raw, err := rows.Get(key)
 	if err != nil {

@@ -126,7 +126,7 @@ func beginRemoval(now int64, c *Created, s *Status) *Removal {
 		ID: c.ID,
 		set: []store.Row{SealJSON(tombstoneKey(c.ID), Tombstone{s.Finished, now}),
 			SealJSON(removingKey(c.ID), &removing{Blocks: c.Blocks()})},
-		delete: [][]byte{specKey(c.ID), statusKey(c.ID)},
+		delete: [][]byte{specKey(c.ID), statusKey(c.ID), inlineKey(c.ID)},
 	}
 }
 

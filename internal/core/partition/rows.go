@@ -17,6 +17,7 @@ import (
 //
 //	a id                   marks a bulk action that has not ended; a takeover loads these
 //	b id                   its spec, written once
+//	i id                   its only block, if that came with the message that created it
 //	n id                   its status and counters
 //	k id block             state of the items of a touched block
 //	c id block commit      answers of the actions for items of the block
@@ -36,6 +37,7 @@ import (
 const (
 	kindActive  = 'a'
 	kindSpec    = 'b'
+	kindInline  = 'i'
 	kindStatus  = 'n'
 	kindBlock   = 'k'
 	kindResults = 'c'
@@ -59,6 +61,7 @@ func rowKey(kind byte, id weir.BulkID) []byte { return append([]byte{kind}, id..
 
 func activeKey(id weir.BulkID) []byte { return rowKey(kindActive, id) }
 func specKey(id weir.BulkID) []byte   { return rowKey(kindSpec, id) }
+func inlineKey(id weir.BulkID) []byte { return rowKey(kindInline, id) }
 func statusKey(id weir.BulkID) []byte { return rowKey(kindStatus, id) }
 
 func ownersKey(id weir.BulkID) []byte { return rowKey(kindOwners, id) }

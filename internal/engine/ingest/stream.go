@@ -24,6 +24,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// maxInline is how many bytes the items of a bulk action may have that travel in the message that creates it. Such a
+// message is written twice, as itself and as a row, which costs less than the round trips for a block of its own.
+const maxInline = 16 << 10
+
 // maxBlockBytes bounds a block of large items: it holds fewer than it could.
 const maxBlockBytes = 4 << 20
 
@@ -75,6 +79,7 @@ type Stream struct {
 	Reserved   int64    // items counted as pending
 	Sizes      []uint16 // of the blocks so far
 	Uneven     bool     // a block was cut before it was full
+	Inline     []byte   // the only block, sealed, if it is small enough to be part of the message; nil: blocks were written
 	Kept       *recall.Kept
 }
 
@@ -137,7 +142,11 @@ func (w *Stream) All(items iter.Seq2[Entry, error]) (err error) {
 		err = w.sift()
 	}
 	if err == nil && w.current.items.Len() > 0 {
-		err = w.flush()
+		if w.small() {
+			err = w.inline()
+		} else {
+			err = w.flush()
+		}
 	}
 	if failed := w.group.Wait(); failed != nil {
 		return failed
@@ -217,16 +226,46 @@ func (w *Stream) note(id string, data []byte) {
 	w.Digest.Write(data)
 }
 
+// small reports whether the items go into the message that creates the bulk action.
+func (w *Stream) small() bool {
+	return len(w.Sizes) == 0 && !w.aside && !w.carries && w.current.items.Bytes() <= maxInline
+}
+
+// inline seals the only block, for the message.
+func (w *Stream) inline() error {
+	if err := w.reserve(); err != nil {
+		return err
+	}
+	b := &w.current.items
+	if err := b.Each(func(i int, id, data []byte) error { return checkJSON(int64(i), id, data) }); err != nil {
+		return err
+	}
+	w.Sizes = append(w.Sizes, uint16(b.Len()))
+	w.Inline = w.in.codec.Seal(nil, b)
+	w.Kept.Keep(0, w.Inline)
+	return nil
+}
+
+// reserve counts the items of the current block as pending, unless they are set aside.
+func (w *Stream) reserve() error {
+	if w.aside {
+		return nil
+	}
+	n := int64(w.current.items.Len())
+	if err := w.in.reserve(n, w.Reserved); err != nil {
+		return err
+	}
+	w.Reserved += n
+	return nil
+}
+
 // flush hands the current block to a writer, unless one has failed.
 func (w *Stream) flush() error {
 	if w.ctx.Err() != nil {
 		return w.ctx.Err() // All returns the error of the writer
 	}
-	if n := int64(w.current.items.Len()); !w.aside {
-		if err := w.in.reserve(n, w.Reserved); err != nil {
-			return err
-		}
-		w.Reserved += n
+	if err := w.reserve(); err != nil {
+		return err
 	}
 	b, no, base := w.current, uint32(len(w.Sizes)), w.Count-int64(w.current.items.Len())
 	w.Sizes = append(w.Sizes, uint16(b.items.Len()))

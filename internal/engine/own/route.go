@@ -79,9 +79,12 @@ func (r *Router) lookAgain(ctx context.Context) error {
 	return r.fleet.Look(ctx)
 }
 
+// littleWork is how many pending items are done so soon that it does not matter which of two partitions has them.
+const littleWork = 10_000
+
 // choose takes one of a tenant's two partitions: where it is at work already, so
 // that it is in one queue and gains nothing by being in two, or else the one with
-// less to do. A stopped partition is never chosen.
+// less to do. If both have little to do it is the first, and the store is not asked. A stopped partition is never chosen.
 func (r *Router) choose(ctx context.Context, t *route.Table, tenant string) (int, error) {
 	a, b, err := r.candidates(t, tenant)
 	if err != nil || a == b {
@@ -89,6 +92,9 @@ func (r *Router) choose(ctx context.Context, t *route.Table, tenant string) (int
 	}
 	if p := r.placed.find(tenant); p == a || p == b {
 		return p, nil
+	}
+	if r.backlog(a) < littleWork && r.backlog(b) < littleWork {
+		return a, nil
 	}
 	inA, err := partition.TenantActive(stored.At(ctx, r.store, a), tenant)
 	if err != nil {

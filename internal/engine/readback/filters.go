@@ -27,8 +27,11 @@ func (b *Bulk) mayHold(ctx context.Context, hash uint64, yield func(no uint32) e
 	return nil
 }
 
-// mayHoldOf is mayHold for the segment that begins with a block.
+// mayHoldOf is mayHold for the segment that begins with a block. An only block that came with the message has no filter.
 func (b *Bulk) mayHoldOf(ctx context.Context, hash uint64, first uint32) ([]int, error) {
+	if b.Spec.Inline {
+		return []int{0}, nil
+	}
 	end := min(first+filter.SegmentBlocks, b.Spec.Blocks())
 	items := 0
 	for no := first; no < end; no++ {

@@ -55,7 +55,9 @@ func (p *Submits) Submit(no int) *Kept {
 // Submitted looks after a submit that was accepted, for as long as it is recent.
 func (p *Submits) Submitted(ctx context.Context, no int, c *partition.Created, claim store.Claim, k *Kept) {
 	if k != nil {
-		p.watchOver(ctx, &sent{partition: no, at: time.Now(), created: c, claim: claim, kept: k, life: k.life})
+		spec := *c
+		spec.Block = nil // it is among what is kept
+		p.watchOver(ctx, &sent{partition: no, at: time.Now(), created: &spec, claim: claim, kept: k, life: k.life})
 	}
 }
 
@@ -147,8 +149,11 @@ func (p *Submits) sendAgain(ctx context.Context, s *sent) error {
 	if there, err := p.there(ctx, s); there || err != nil {
 		return err
 	}
-	if err := p.announceAgain(ctx, s); err != nil {
+	if err := p.announceAgain(ctx, s, blocks); err != nil {
 		return err
+	}
+	if s.created.Inline {
+		return nil
 	}
 	// Before the message was there the blocks may have passed for garbage.
 	if _, err := p.store.GetBlock(ctx, s.partition, s.created.ID, 0); errors.Is(err, store.ErrNotFound) {
@@ -171,6 +176,9 @@ func (p *Submits) there(ctx context.Context, s *sent) (bool, error) {
 }
 
 func (p *Submits) putAgain(ctx context.Context, s *sent, blocks map[uint32][]byte) error {
+	if s.created.Inline { // its message brings it along
+		return nil
+	}
 	for _, no := range slices.Sorted(maps.Keys(blocks)) {
 		if err := p.store.PutBlocks(ctx, s.partition, s.created.ID, no, [][]byte{blocks[no]}); err != nil {
 			return err
@@ -181,9 +189,12 @@ func (p *Submits) putAgain(ctx context.Context, s *sent, blocks map[uint32][]byt
 
 // announceAgain makes the bulk action known to its partition, in words that have
 // the owner look whether it knows it already.
-func (p *Submits) announceAgain(ctx context.Context, s *sent) error {
+func (p *Submits) announceAgain(ctx context.Context, s *sent, blocks map[uint32][]byte) error {
 	c := *s.created
 	c.Again = true
+	if c.Inline {
+		c.Block = blocks[0]
+	}
 	body, err := partition.EncodeCreated(c)
 	if err != nil {
 		return err
@@ -206,7 +217,7 @@ func (p *Submits) announceAgain(ctx context.Context, s *sent) error {
 func (p *Submits) checkSent(ctx context.Context, s *sent) error {
 	c := s.created
 	_, err := stored.FindSpec(ctx, p.store, s.partition, c.ID)
-	if err == nil && c.Blocks() > 0 {
+	if err == nil && c.Blocks() > 0 && !c.Inline {
 		_, err = p.store.GetBlock(ctx, s.partition, c.ID, c.Blocks()-1)
 	}
 	if errors.Is(err, store.ErrNotFound) {

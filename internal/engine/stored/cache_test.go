@@ -8,12 +8,11 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
-	"github.com/weirhq/weir/store"
 )
 
 // shelf has one block under every number, and counts how often they are read.
 type shelf struct {
-	store.Blocks
+	Source
 	sealed []byte
 
 	mu    sync.Mutex
@@ -118,4 +117,28 @@ func TestABlockOpenedLateIsAccountedForAndCanStillBeEvicted(t *testing.T) {
 	if c.entries[key(0)] != nil {
 		t.Error("the first block is never evicted")
 	}
+}
+
+func TestBlocksThatCameWithAMessageAreNotReadAndMakeRoomLikeOthers(t *testing.T) {
+	c, s := newCache(t, 3)
+	c.Put(key(0), s.sealed)
+	early := c.Entry(key(0))
+	for no := range uint32(50) {
+		c.Put(key(no), s.sealed)
+	}
+	if _, err := c.Open(t.Context(), 0, early); err != nil || s.reads != 0 {
+		t.Fatalf("error = %v after %d reads, want what was put in, also after it made room", err, s.reads)
+	}
+	if c.entries[key(0)] != nil || c.entries[key(49)] == nil {
+		t.Error("the oldest is kept, or the newest is not")
+	}
+	for no := uint32(47); no < 50; no++ {
+		if _, err := c.Open(t.Context(), 0, c.Entry(key(no))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.reads != 0 {
+		t.Errorf("%d reads, want none", s.reads)
+	}
+	wantAccounts(t, c, 3)
 }

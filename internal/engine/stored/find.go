@@ -29,19 +29,21 @@ func FindSpec(ctx context.Context, s Source, p int, id weir.BulkID) (*partition.
 	if err := Gone(ctx, s, p, id); err != nil {
 		return nil, err
 	}
-	if _, err := s.GetBlock(ctx, p, id, 0); err != nil {
-		return nil, err // without items it was never accepted, or has none: then it is found when its owner has read it
+	if spec, err = inInbox(ctx, s, p, id); spec != nil || err != nil {
+		return spec, err
 	}
+	spec, _, err = partition.ReadStatus(At(ctx, s, p), id)
+	return spec, err
+}
+
+// inInbox looks for a bulk action among the messages that its owner has not read; nil: it is not there.
+func inInbox(ctx context.Context, s store.Inbox, p int, id weir.BulkID) (spec *partition.Created, err error) {
 	err = EachMessage(ctx, p, s.Peek, func(c *partition.Created, _ string) bool {
 		if c != nil && c.ID == id {
 			spec = c
 		}
 		return spec == nil
 	})
-	if spec != nil || err != nil {
-		return spec, err
-	}
-	spec, _, err = partition.ReadStatus(At(ctx, s, p), id)
 	return spec, err
 }
 

@@ -5,12 +5,14 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/stored"
 )
 
 // checkStarted: nothing starts of what is held, not before its time, and nothing but the
 // canary before the commit that approves of the rest.
 func (w *World) checkStarted(c *call) {
 	b, o := c.bulk, c.owner
+	w.checkInline(b)
 	s, at := b.state(), b.status.StartAt
 	if !b.created {
 		switch {
@@ -30,6 +32,15 @@ func (w *World) checkStarted(c *call) {
 		w.must(false, "P6", b, -1, "a task of %s was started, which waits for approval", b.spec.ID)
 	default: // checkHolds looks at the others
 	}
+}
+
+// checkInline: items that came with a message can be read as long as the bulk action is kept.
+func (w *World) checkInline(b *truth) {
+	if !b.spec.Inline {
+		return
+	}
+	sealed, err := stored.Sealed(w.ctx, w.mem, b.partition, b.spec.ID, 0)
+	w.must(err == nil && bytes.Equal(sealed, b.spec.Block), "I1", b, -1, "%s: its items are %q, %v", b.spec.ID, sealed, err)
 }
 
 // heard reports whether the owner has taken a command for b that no commit has shown yet.

@@ -72,6 +72,7 @@ func (w *World) checkReport(b *truth) {
 	from := w.rows(b.partition)
 	spec, status, err := partition.ReadStatus(from, b.spec.ID)
 	w.must(err == nil, "I5", b, -1, "status: %v", err)
+	w.checkInline(b)
 	w.checkRules(b, spec)
 	c := status.Counts(spec.Items)
 	w.must(c.Ended() == c.Total && c.Done == b.passed[len(b.steps)-1] && c.Failed == b.failed, "I5", b, -1,

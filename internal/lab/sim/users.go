@@ -59,6 +59,9 @@ func (w *World) drawBulk(items int) *truth {
 	} else if chance(r, 0.1) {
 		c.StopOn = weir.StopRule{MaxFailures: r.Int64N(5) - 1}
 	}
+	if c.Inline = len(c.Sizes) == 1; c.Inline {
+		c.Block = []byte("the items of " + c.ID)
+	}
 	b := newTruth(no, r.IntN(w.plan.partitions), c, w.plan.chains[chain])
 	poisoned := chance(r, w.plan.down.poison)
 	w.share(b)
