@@ -179,8 +179,10 @@ func TestAFullDiskLetsRunningWorkGoOn(t *testing.T) {
 	if err := y.commitOnce(t, s); err != nil {
 		t.Errorf("Commit on a full disk with a ballast = %v", err)
 	}
-	if err := s.PutBlocks(t.Context(), 0, "ba_1", 0, [][]byte{{1}}); !errors.Is(err, store.ErrFull) {
-		t.Errorf("PutBlocks after the disk was full = %v, want ErrFull", err)
+	for _, blocks := range [][][]byte{{{1}}, nil} {
+		if err := s.PutBlocks(t.Context(), 0, "ba_1", 0, blocks); !errors.Is(err, store.ErrFull) {
+			t.Errorf("PutBlocks of %d blocks after the disk was full = %v, want ErrFull", len(blocks), err)
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -58,6 +58,7 @@ var blockCases = []testCase{
 			must(t, s.PutBlocks(t.Context(), part, id, 0, [][]byte{[]byte("0"), []byte("1")}))
 		}
 		must(t, s.PutBlocks(t.Context(), other, "ba_a", 0, [][]byte{[]byte("0")}))
+		must(t, s.PutBlocks(t.Context(), part, "ba_none", 0, nil)) // has no blocks, so it owns none
 		must(t, s.DeleteBlocks(t.Context(), part, "ba_a"))
 		must(t, s.DeleteBlocks(t.Context(), part, "ba_none"))
 		want(t, "owners", fmt.Sprint(owners(t, s, part)), "[ba_aa ba_b]")

@@ -240,6 +240,9 @@ func (w *Stream) inline() error {
 	if err := b.Each(func(i int, id, data []byte) error { return checkJSON(int64(i), id, data) }); err != nil {
 		return err
 	}
+	if err := w.in.store.PutBlocks(w.ctx, w.partition, w.id, 0, nil); err != nil { // is there room for new work?
+		return err
+	}
 	w.Sizes = append(w.Sizes, uint16(b.Len()))
 	w.Inline = w.in.codec.Seal(nil, b)
 	w.Kept.Keep(0, w.Inline)
