@@ -236,7 +236,7 @@ func plainText(v any) string {
 		}
 		return x.UTC().Format(time.RFC3339)
 	case float64:
-		return strconv.FormatFloat(x, 'g', 4, 64)
+		return strconv.FormatFloat(x, 'f', -1, 64)
 	case []string:
 		return strings.Join(x, ",")
 	case json.RawMessage:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -74,12 +75,14 @@ func Clock(d time.Duration) string {
 	return Span(d)
 }
 
-// PerSecond writes a speed.
+// PerSecond writes a speed, a small one with two digits that count.
 func PerSecond(r float64) string {
 	if r >= 10 || r == 0 {
 		return Number(int64(r+0.5)) + "/s"
 	}
-	return strconv.FormatFloat(r, 'g', 2, 64) + "/s"
+	decimals := 1 - int(math.Floor(math.Log10(r)))
+	text := strconv.FormatFloat(r, 'f', decimals, 64)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".") + "/s"
 }
 
 // Percent writes a part so that it only reads 100% when nothing is missing.

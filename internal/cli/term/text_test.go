@@ -11,6 +11,7 @@ func TestNumbersForPeople(t *testing.T) {
 		Span(640 * time.Millisecond): "640ms", Span(4230 * time.Millisecond): "4.2s", Span(35*time.Minute + 19*time.Second): "35m19s",
 		Span(125*time.Minute + 20*time.Second): "2h05m", Span(80 * time.Microsecond): "80µs",
 		PerSecond(1234.4): "1,234/s", PerSecond(0.5): "0.5/s", PerSecond(0): "0/s",
+		PerSecond(9.96): "10/s", PerSecond(3): "3/s", PerSecond(1.0 / 86400): "0.000012/s",
 		Percent(999, 1000): "99%", Percent(1, 0): "0%",
 		ExactPercent(99999, 100000): "99.99%", ExactPercent(5, 5): "100%",
 		Plural(1, "row", "rows"): "1 row", Plural(2, "row", "rows"): "2 rows",
