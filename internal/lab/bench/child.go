@@ -54,6 +54,9 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) fi
 	"pages":      measurePages,
 	"browse":     measureBrowse,
 	"viewers":    measureViewers,
+	"small":      measureSmall,
+	"creates":    measureCreates,
+	"creators":   measureCreators,
 }
 
 // broken is the error for which a measurement ends.

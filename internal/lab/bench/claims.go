@@ -36,6 +36,7 @@ var experiments = []experiment{
 	{"cancel", cancel},
 	{"bytes", bytesPerItem},
 	{"takeover", takeover},
+	{"small", small},
 	{"body", body},
 	{"endpoint", endpoint},
 	{"segment", segment},
