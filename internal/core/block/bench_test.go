@@ -19,6 +19,23 @@ func userItems(b *Builder) {
 	}
 }
 
+// rewardItems fills a builder with documents of which a fifth is as random as addresses and codes are.
+func rewardItems(b *Builder) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const letters = "abcdefghijklmnopqrstuvwxyz234567"
+	random := func(n int) string {
+		out := make([]byte, n)
+		for i := range out {
+			out[i] = letters[rng.IntN(len(letters))]
+		}
+		return string(out)
+	}
+	for i := range Size {
+		b.Add(fmt.Sprintf("user-%d", 700_000+i), fmt.Appendf(nil, `{"email":"%s@example.com","coupon":"%s","amount":%d,"lang":"en"}`,
+			random(10), random(12), rng.IntN(100_000)))
+	}
+}
+
 // randomItems fills a builder with items of which only the JSON around them repeats.
 func randomItems(b *Builder) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -33,7 +50,7 @@ func randomItems(b *Builder) {
 var samples = []struct {
 	name string
 	fill func(*Builder)
-}{{"user", userItems}, {"random", randomItems}}
+}{{"user", userItems}, {"reward", rewardItems}, {"random", randomItems}}
 
 var levels = []struct {
 	name  string
@@ -65,6 +82,7 @@ func BenchmarkSeal(b *testing.B) {
 	forEach(b, func(b *testing.B, c *Codec, items *Builder) {
 		var dst []byte
 		for b.Loop() {
+			items.Check(validJSON)
 			dst = c.Seal(dst[:0], items)
 		}
 		b.ReportMetric(float64(len(dst))/Size, "bytes/item")
@@ -72,8 +90,24 @@ func BenchmarkSeal(b *testing.B) {
 	})
 }
 
+func BenchmarkCheck(b *testing.B) {
+	for _, s := range samples {
+		b.Run("items="+s.name, func(b *testing.B) {
+			var items Builder
+			s.fill(&items)
+			b.SetBytes(int64(items.Bytes()))
+			b.ReportAllocs()
+			for b.Loop() {
+				items.Check(validJSON)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/Size, "ns/item")
+		})
+	}
+}
+
 func BenchmarkOpen(b *testing.B) {
 	forEach(b, func(b *testing.B, c *Codec, items *Builder) {
+		items.Check(validJSON)
 		raw := c.Seal(nil, items)
 		for b.Loop() {
 			if _, err := c.Open(raw); err != nil {

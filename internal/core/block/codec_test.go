@@ -51,8 +51,9 @@ func TestHugeClaimsAreRefusedBeforeMemoryIsReserved(t *testing.T) {
 	c := newTestCodec(t)
 	claim := binary.AppendUvarint(nil, 200<<20)
 	blocks := map[string][]byte{
-		"1,024 items of 200 MiB in 3 bytes": forged(magicItems, append(append([]byte{0x80, 8, 0}, claim...), 1, 2, 3)...),
-		"one item of 200 MiB":               forged(magicItems, append([]byte{1, 0}, claim...)...),
+		"1,024 items of 200 MiB in 3 bytes": forged(magicItems, append(append([]byte{0x80, 8, 0, 0}, claim...), 1, 2, 3)...),
+		"one item of 200 MiB":               forged(magicItems, append([]byte{1, 0, 0}, claim...)...),
+		"documents of 256 KiB in 3 bytes":   forged(magicItems, append(binary.AppendUvarint([]byte{0x80, 8, 0}, 256<<20), 9, 1, 2, 3)...),
 		"more items than a block has":       forged(magicItems, 0x81, 8, 0, 0),
 		"more bytes of ids than ids take":   forged(magicItems, 1, 0x81, 2, 0),
 	}

@@ -5,7 +5,8 @@
 //
 //   - A block: up to [Size] items, compressed together and never changed.
 //     [Builder] collects them, [Codec.Seal] writes them, [Codec.Open] reads them.
-//     An item's document comes back byte for byte as it went in.
+//     An item's document comes back byte for byte as it went in. Documents that differ in
+//     scalar values alone have one shape, which is stored once; their values are stored column by column.
 //   - The [State] of a block: one bitmap per step and outcome, written in its
 //     shortest form, so that a block in which all went well takes a few bytes.
 //   - The [Result]s of one commit: outputs and errors, repeated texts once.

@@ -9,6 +9,7 @@ func (b *Builder) Each(yield func(i int, id, data []byte) error) error {
 	for i := range b.n {
 		idLen, n := binary.Uvarint(idLens)
 		dataLen, m := binary.Uvarint(dataLens)
+		dataLen >>= 1
 		idLens, dataLens = idLens[n:], dataLens[m:]
 		if err := yield(i, ids[:idLen:idLen], data[:dataLen:dataLen]); err != nil {
 			return err

@@ -2,9 +2,13 @@ package block
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The fuzz targets for blocks and results put a right checksum on whatever comes,
@@ -16,6 +20,12 @@ func FuzzOpen(f *testing.F) {
 	f.Add(c.Seal(nil, &b)[sealedHeader:])
 	b.Add("u1", []byte(`{"amount":1}`))
 	b.Add("u2", []byte(`{"amount":2}`))
+	f.Add(c.Seal(nil, &b)[sealedHeader:])
+	b.Check(json.Valid)
+	f.Add(c.Seal(nil, &b)[sealedHeader:])
+	b.Add("u3", []byte(`{"name":"x"}`))
+	b.Add("u4", []byte(`[]`))
+	b.Check(json.Valid)
 	f.Add(c.Seal(nil, &b)[sealedHeader:])
 	f.Fuzz(func(t *testing.T, body []byte) {
 		it, err := c.Open(forged(magicItems, body...))
@@ -36,6 +46,41 @@ func FuzzOpen(f *testing.F) {
 		if back.ids != it.ids || !bytes.Equal(back.data, it.data) {
 			t.Fatalf("items changed on their way through Seal and Open")
 		}
+	})
+}
+
+// FuzzCheck compares the judgement of shapes with that of the JSON package, and what comes out with what went in.
+func FuzzCheck(f *testing.F) {
+	c := newTestCodec(f)
+	for _, seed := range [][2]string{
+		{`{"a":1,"b":"x"}`, `{"a":-1.5e3,"b":"y \u00e9 ü"}`},
+		{`{"a":[true,null],"b":{"c":""}}`, `{"a":[false,1],"b":{"c":"` + "\x80" + `"}}`},
+		{`"text"`, ` "text" `},
+		{`{"a":1,"a":2}`, `{"a":01}`},
+		{`{"a":"` + strings.Repeat("x", 20) + `"}`, `{"a":"` + strings.Repeat("x", 9) + `\"}`},
+	} {
+		f.Add([]byte(seed[0]), []byte(seed[1]))
+	}
+	f.Fuzz(func(t *testing.T, one, other []byte) {
+		if len(one) > MaxItemBytes || len(other) > MaxItemBytes {
+			return
+		}
+		docs, want := []item{{"1", one}, {"2", other}, {"3", one}}, -1
+		for i, it := range docs {
+			if want < 0 && !jsontext.Value(it.data).IsValid() {
+				want = i
+			}
+		}
+		var b Builder
+		fill(&b, docs)
+		if bad := b.Check(func(doc []byte) bool { return jsontext.Value(doc).IsValid() }); bad != want {
+			t.Fatalf("Check of %q and %q = %d, want %d", one, other, bad, want)
+		}
+		got, err := c.Open(c.Seal(nil, &b))
+		if err != nil {
+			t.Fatalf("Open: %v", err)
+		}
+		check(t, got, docs)
 	})
 }
 

@@ -16,9 +16,11 @@ const (
 type Builder struct {
 	n        int
 	idLens   []byte // uvarints
-	dataLens []byte // uvarints
+	dataLens []byte // uvarints, twice the length: a document has no quotes that are left out, see column
 	ids      []byte
 	data     []byte
+	split    splitter
+	checked  bool   // split has all documents
 	plain    []byte // the columns in order, put together by Seal
 }
 
@@ -29,8 +31,9 @@ func (b *Builder) Add(id string, data []byte) {
 		panic("block: Add beyond the limits of a block")
 	}
 	b.n++
+	b.checked = false
 	b.idLens = binary.AppendUvarint(b.idLens, uint64(len(id)))
-	b.dataLens = binary.AppendUvarint(b.dataLens, uint64(len(data)))
+	b.dataLens = binary.AppendUvarint(b.dataLens, uint64(len(data))<<1)
 	b.ids = append(b.ids, id...)
 	b.data = append(b.data, data...)
 }
@@ -46,27 +49,45 @@ func (b *Builder) Full() bool { return b.n == Size }
 
 // Reset empties the block and keeps its memory.
 func (b *Builder) Reset() {
-	b.n = 0
+	b.n, b.checked = 0, false
 	b.idLens, b.dataLens = b.idLens[:0], b.dataLens[:0]
 	b.ids, b.data = b.ids[:0], b.data[:0]
 }
 
-// Seal appends the packed block to dst: header, number of items, bytes of ids,
-// bytes of all columns, and then the columns, compressed: lengths of ids, lengths
-// of documents, the documents, the ids. Like goes next to like, so lengths nearly
+// Check returns the first document that is not valid JSON, or -1, and has the block packed by the shapes of its documents.
+// valid decides about JSON. It is not asked about documents that differ from an earlier one in values alone.
+func (b *Builder) Check(valid func(doc []byte) bool) (bad int) {
+	b.split.reset()
+	lens, data := b.dataLens, b.data
+	for i := range b.n {
+		size, n := binary.Uvarint(lens)
+		size >>= 1
+		if !b.split.add(data[:size:size], valid) {
+			return i
+		}
+		lens, data = lens[n:], data[size:]
+	}
+	b.checked = true
+	return -1
+}
+
+// Seal appends the packed block to dst: header, number of items, bytes of ids, bytes of documents, bytes of all columns,
+// and then the columns, compressed: shapes, the shape of each document if they differ, lengths of ids, lengths of
+// documents and values, the documents without a shape, the values, the ids. Like goes next to like, so lengths nearly
 // vanish. The ids come last because most of them are also found in the data: an
 // id that repeats a part of a document packs better than the other way round.
 func (c *Codec) Seal(dst []byte, b *Builder) []byte {
-	b.plain = append(b.plain[:0], b.idLens...)
-	b.plain = append(b.plain, b.dataLens...)
-	b.plain = append(b.plain, b.data...)
-	b.plain = append(b.plain, b.ids...)
+	if !b.checked { // they may be anything
+		b.split.reset()
+		b.split.rawLens, b.split.raw = append(b.split.rawLens, b.dataLens...), append(b.split.raw, b.data...)
+	}
+	b.plain = b.split.append(b.plain[:0], b.idLens, b.ids)
 
 	start := len(dst)
 	dst = begin(dst, magicItems)
-	dst = binary.AppendUvarint(dst, uint64(b.n))
-	dst = binary.AppendUvarint(dst, uint64(len(b.ids)))
-	dst = binary.AppendUvarint(dst, uint64(len(b.plain)))
+	for _, size := range []int{b.n, len(b.ids), len(b.data), len(b.plain)} {
+		dst = binary.AppendUvarint(dst, uint64(size))
+	}
 	dst = c.compress(dst, b.plain)
 	seal(dst[start:])
 	return dst
@@ -78,69 +99,6 @@ type Items struct {
 	data []byte
 	ends []uint32 // where each item's id ends in ids, then where each one's data ends in data
 	mem  int
-}
-
-// Open reads a packed block. It copies: raw may be changed afterwards. An error
-// wraps ErrCorrupt.
-func (c *Codec) Open(raw []byte) (*Items, error) {
-	body, err := unseal(raw, magicItems, "block")
-	if err != nil {
-		return nil, err
-	}
-	r := reader{rest: body}
-	n := r.upTo(Size)
-	idBytes := r.upTo(n * MaxIDBytes)
-	// A length takes at most three bytes, as MaxItemBytes is below 1<<21.
-	size := r.upTo(n * (MaxIDBytes + MaxItemBytes + 2*3))
-	if r.bad {
-		return nil, corrupt("block of %d bytes has sizes beyond the limits", len(raw))
-	}
-	plain, err := c.decompress(r.rest, size, "block")
-	if err != nil {
-		return nil, err
-	}
-	return columns(plain, n, idBytes)
-}
-
-// columns finds the items in the unpacked columns.
-func columns(plain []byte, n, idBytes int) (*Items, error) {
-	it := &Items{ends: make([]uint32, 2*n)}
-	r := reader{rest: plain}
-	ids := r.ends(it.ends[:n], MaxIDBytes)
-	data := r.ends(it.ends[n:], MaxItemBytes)
-	if r.bad || ids != idBytes || ids+data != len(r.rest) {
-		return nil, corrupt("block of %d items: lengths do not add up", n)
-	}
-	it.data, it.ids = r.rest[:data:data], string(r.rest[data:])
-	const self = 80 // bytes of an Items without what it points to
-	it.mem = self + cap(plain) + len(it.ids) + 4*len(it.ends)
-	return it, nil
-}
-
-// ends reads len(dst) lengths of at most limit each, writes down where each
-// piece ends, and returns where the last one does. It is where Open spends its
-// own time, so it moves an index instead of the reader.
-func (r *reader) ends(dst []uint32, limit int) int {
-	raw, at, end := r.rest, 0, 0
-	for i := range dst {
-		var n uint64
-		if at < len(raw) && raw[at] < 0x80 {
-			n = uint64(raw[at])
-			at++
-		} else {
-			v, k := binary.Uvarint(raw[at:])
-			n, at = v, at+max(k, 0)
-			r.bad = r.bad || k <= 0
-		}
-		if r.bad || n > uint64(limit) {
-			r.bad, r.rest = true, nil
-			return 0
-		}
-		end += int(n)
-		dst[i] = uint32(end)
-	}
-	r.rest = raw[at:]
-	return end
 }
 
 // Len returns the number of items.

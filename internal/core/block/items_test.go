@@ -2,6 +2,7 @@ package block
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -144,6 +145,7 @@ func TestEveryDamageToABlockIsNoticed(t *testing.T) {
 	for i := range 20 {
 		b.Add(fmt.Sprintf("u%d", i), fmt.Appendf(nil, `{"amount":%d}`, i*i))
 	}
+	b.Check(json.Valid)
 	damage(c.Seal(nil, &b), func(what string, bad []byte) {
 		_, err := c.Open(bad)
 		mustBeCorrupt(t, what, err)
@@ -153,18 +155,26 @@ func TestEveryDamageToABlockIsNoticed(t *testing.T) {
 func TestLengthsThatDoNotAddUpAreCorrupt(t *testing.T) {
 	c := newTestCodec(t)
 	for _, tt := range []struct {
-		name       string
-		n, idBytes byte
-		plain      string
+		name  string
+		sizes [3]byte // items, bytes of ids, bytes of documents
+		plain string
 	}{
-		{"missing lengths", 2, 0, "\x00\x00\x00"},
-		{"ids longer than the header says", 1, 1, "\x02\x00ab"},
-		{"data shorter than what is there", 1, 1, "\x01\x01abc"},
-		{"data longer than what is there", 1, 1, "\x01\x03abc"},
-		{"a length that never ends", 1, 1, "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffa"},
+		{"missing lengths", [3]byte{2, 0, 0}, "\x00\x00\x00\x00"},
+		{"ids longer than the header says", [3]byte{1, 1, 0}, "\x00\x02\x00ab"},
+		{"data shorter than what is there", [3]byte{1, 1, 1}, "\x00\x01\x02abc"},
+		{"data shorter than the header says", [3]byte{1, 1, 2}, "\x00\x01\x02ab"},
+		{"data longer than what is there", [3]byte{1, 1, 3}, "\x00\x01\x06abc"},
+		{"a length that never ends", [3]byte{1, 1, 1}, "\x00\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffa"},
+		{"more shapes than there may be", [3]byte{1, 0, 1}, "\x12\x00\x01x\x00"},
+		{"two shapes and all documents have the same", [3]byte{1, 0, 1}, "\x04\x00\x01x\x00\x01y\x00"},
+		{"a shape that is not there", [3]byte{1, 0, 1}, "\x03\x00\x01x\x02\x00"},
+		{"a part longer than what is there", [3]byte{1, 0, 1}, "\x02\x00\x7fx"},
+		{"more values than a shape may have", [3]byte{1, 0, 1}, "\x02\x7fx"},
+		{"values longer than what is there", [3]byte{1, 0, 9}, "\x02\x01\x01[\x01]\x00\x0e12"},
+		{"a shape larger than the header says", [3]byte{1, 0, 3}, "\x02\x01\x01[\x01]\x00\x0412"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			body := []byte{tt.n, tt.idBytes, byte(len(tt.plain))}
+			body := append(tt.sizes[:], byte(len(tt.plain)))
 			_, err := c.Open(forged(magicItems, c.compress(body, []byte(tt.plain))...))
 			mustBeCorrupt(t, "Open", err)
 		})
@@ -230,6 +240,13 @@ func TestAllocations(t *testing.T) {
 	}
 	if n := fewestAllocs(func() { _, _ = c.Open(dst) }); n > 4 { // Items, bytes, ends, ids
 		t.Errorf("Open allocates %v times, want at most 4", n)
+	}
+	b.Check(json.Valid)
+	if n := fewestAllocs(func() { dst = c.Seal(dst[:0], &b) }); n > 0 {
+		t.Errorf("Seal allocates %v times for documents of a shape, want 0", n)
+	}
+	if n := fewestAllocs(func() { _, _ = c.Open(dst) }); n > 25 { // for the parts of the shape, not for the items
+		t.Errorf("Open allocates %v times for documents of a shape, want at most 25", n)
 	}
 	data := []byte(`{"amount":500}`)
 	if n := fewestAllocs(func() {

@@ -12,7 +12,7 @@ var ErrCorrupt = errors.New("corrupt")
 
 // The first byte of packed data: its type and the version of its layout.
 const (
-	magicItems   = 0xB1
+	magicItems   = 0xB2
 	magicResults = 0xC2
 )
 

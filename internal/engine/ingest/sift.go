@@ -1,12 +1,5 @@
 package ingest
 
-import (
-	"context"
-	"time"
-
-	"github.com/weirhq/weir/internal/engine/stored"
-)
-
 // siftItems is how many ids are looked up at once.
 const siftItems = 256
 
@@ -36,33 +29,3 @@ func (l *lately) entry(i int) Entry {
 }
 
 func (l *lately) reset() { l.ids, l.data, l.ends = l.ids[:0], l.data[:0], l.ends[:0] }
-
-// searchFor bounds how long is looked for the first of two items with one id.
-const searchFor = 5 * time.Second
-
-// firstOf is the position, counted from 1, of an item that was read; 0 if it is not
-// found in time. Ids are not held in memory: the blocks that were written are read again.
-func (w *Stream) firstOf(id string) (found int64) {
-	ctx, cancel := context.WithTimeout(w.submit, searchFor)
-	defer cancel()
-	before := int64(0)
-	for no, size := range w.Sizes {
-		items, err := stored.OpenBlock(ctx, w.in.store, w.in.codec, w.partition, w.id, uint32(no))
-		if err != nil {
-			return 0 // it only makes an error clearer
-		}
-		for i := range items.Len() {
-			if items.ID(i) == id {
-				return before + int64(i) + 1
-			}
-		}
-		before += int64(size)
-	}
-	_ = w.current.items.Each(func(i int, got, _ []byte) error { // the function returns no error
-		if found == 0 && string(got) == id {
-			found = before + int64(i) + 1
-		}
-		return nil
-	})
-	return found
-}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,9 +44,11 @@ type Entry struct {
 type builders struct {
 	items, carried block.Builder
 	sealed         []byte
+	ids            []hashed
 }
 
 func (b *builders) reset() {
+	b.ids = b.ids[:0]
 	b.items.Reset()
 	b.carried.Reset()
 }
@@ -62,7 +65,9 @@ type Stream struct {
 	rule      weir.DuplicateRule
 	carries   bool         // each item brings what an earlier step answered
 	aside     bool         // its items are not pending: nothing is done to them
-	seen      *source.Keys // nil: ids are not compared
+	seen      *source.Keys // of items that are left out if their id came before; nil: none are
+	repeats   *repeats     // of items that are refused if an id comes twice; nil: they are not
+	twice     atomic.Bool  // repeats has found one
 	lately    lately       // read, and not compared yet
 	current   *builders
 	spare     chan *builders
@@ -115,8 +120,11 @@ func (in *Intake) NewID(ctx context.Context, tenant string) (weir.BulkID, error)
 func (in *Intake) Open(ctx context.Context, p int, c *partition.Created, rule weir.DuplicateRule) *Stream {
 	workers := runtime.GOMAXPROCS(0)
 	w := &Stream{in: in, partition: p, id: c.ID, carries: c.Carries, rule: rule, spare: make(chan *builders, workers+1)}
-	if rule != weir.KeepAll {
+	switch rule {
+	case weir.KeepFirst:
 		w.seen = source.NewKeys()
+	case weir.RefuseDuplicates:
+		w.repeats = newRepeats()
 	}
 	for range workers + 1 {
 		w.spare <- &builders{}
@@ -151,14 +159,46 @@ func (w *Stream) All(items iter.Seq2[Entry, error]) (err error) {
 	if failed := w.group.Wait(); failed != nil {
 		return failed
 	}
-	if twice := (*weir.DuplicateError)(nil); errors.As(err, &twice) {
-		twice.First = w.firstOf(twice.ID)
+	w.ctx = w.submit
+	if w.repeats != nil && (err == nil || errors.Is(err, errTwice)) {
+		if p, twice := w.repeats.find(); twice {
+			return w.duplicate(p)
+		}
 	}
 	if err == nil {
-		w.ctx = w.submit
 		err = w.filterRest()
 	}
 	return err
+}
+
+// errTwice ends a stream of items in which an id comes twice.
+var errTwice = errors.New("an id comes twice")
+
+// duplicate is the error about two items with one id, which has been written with the first of them.
+func (w *Stream) duplicate(p pair) error {
+	twice := &weir.DuplicateError{Item: p.again + 1, First: p.first + 1}
+	before := int64(0)
+	for no, size := range w.Sizes {
+		if p.first >= before+int64(size) {
+			before += int64(size)
+			continue
+		}
+		items, err := w.reread(uint32(no))
+		if err != nil {
+			return err
+		}
+		twice.ID = items.ID(int(p.first - before))
+		break
+	}
+	return twice
+}
+
+// reread opens a block that was made.
+func (w *Stream) reread(no uint32) (*block.Items, error) {
+	if w.Inline != nil {
+		return w.in.codec.Open(w.Inline)
+	}
+	return stored.OpenBlock(w.submit, w.in.store, w.in.codec, w.partition, w.id, no)
 }
 
 // read takes one item from the input.
@@ -180,12 +220,9 @@ func (w *Stream) read(it Entry) error {
 func (w *Stream) sift() error {
 	l := &w.lately
 	w.seen.AddAll(l.ids, l.fresh[:len(l.ids)])
-	for i, id := range l.ids {
+	for i := range l.ids {
 		if !l.fresh[i] {
 			w.Duplicates++
-			if w.rule == weir.RefuseDuplicates {
-				return &weir.DuplicateError{ID: id, Item: w.Count + w.Duplicates}
-			}
 			continue
 		}
 		if err := w.add(l.entry(i)); err != nil {
@@ -237,7 +274,7 @@ func (w *Stream) inline() error {
 		return err
 	}
 	b := &w.current.items
-	if err := b.Each(func(i int, id, data []byte) error { return checkJSON(int64(i), id, data) }); err != nil {
+	if _, err := w.check(w.current, 0); err != nil {
 		return err
 	}
 	if err := w.in.store.PutBlocks(w.ctx, w.partition, w.id, 0, nil); err != nil { // is there room for new work?
@@ -267,6 +304,9 @@ func (w *Stream) flush() error {
 	if w.ctx.Err() != nil {
 		return w.ctx.Err() // All returns the error of the writer
 	}
+	if w.twice.Load() {
+		return errTwice
+	}
 	if err := w.reserve(); err != nil {
 		return err
 	}
@@ -286,11 +326,7 @@ func (w *Stream) flush() error {
 
 func (w *Stream) write(b *builders, no uint32, base int64) error {
 	defer b.reset()
-	hashes := make([]uint64, 0, b.items.Len())
-	err := b.items.Each(func(i int, id, data []byte) error {
-		hashes = append(hashes, filter.Hash(id))
-		return checkJSON(base+int64(i), id, data)
-	})
+	hashes, err := w.check(b, base)
 	if err == nil {
 		err = w.filter(no, hashes)
 	}
@@ -305,13 +341,44 @@ func (w *Stream) write(b *builders, no uint32, base int64) error {
 	return w.put(no+stored.CarriedBlocks, b.sealed)
 }
 
+// check refuses a block that has a document which is not JSON, and takes note of its ids. It returns their hashes, for lookups.
+func (w *Stream) check(b *builders, base int64) (hashes []uint64, err error) {
+	if bad := b.items.Check(validJSON); bad >= 0 {
+		return nil, badJSON(base, &b.items, bad)
+	}
+	hashes = make([]uint64, 0, b.items.Len())
+	_ = b.items.Each(func(i int, id, _ []byte) error { // the function returns no error
+		hashes = append(hashes, filter.Hash(id))
+		if w.repeats != nil {
+			b.ids = w.repeats.hash(b.ids, id, base+int64(i))
+		}
+		return nil
+	})
+	if w.repeats != nil && w.repeats.add(b.ids) {
+		w.twice.Store(true) // the blocks in hand are written all the same: the error is found in them
+	}
+	return hashes, nil
+}
+
 func (w *Stream) put(no uint32, sealed []byte) error {
 	w.Kept.Keep(no, sealed)
 	return w.in.store.PutBlocks(w.ctx, w.partition, w.id, no, [][]byte{sealed})
 }
 
+func validJSON(doc []byte) bool { return jsontext.Value(doc).IsValid() }
+
+// badJSON is the error about a document that is not JSON, of a block whose first item has the number base.
+func badJSON(base int64, items *block.Builder, bad int) (err error) {
+	return items.Each(func(i int, id, data []byte) error {
+		if i < bad {
+			return nil
+		}
+		return checkJSON(base+int64(i), id, data)
+	})
+}
+
 func checkJSON(no int64, id, data []byte) error {
-	if jsontext.Value(data).IsValid() {
+	if validJSON(data) {
 		return nil
 	}
 	return &weir.FieldError{
