@@ -46,6 +46,7 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) fi
 	"fill":       measureFill,
 	"takeover":   measureTakeover,
 	"body":       measureBody,
+	"draft":      measureDraft,
 	"client":     measureClient,
 	"endpoint":   measureEndpoint,
 	"segment":    measureSegment,

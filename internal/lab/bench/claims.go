@@ -38,6 +38,7 @@ var experiments = []experiment{
 	{"takeover", takeover},
 	{"small", small},
 	{"body", body},
+	{"draft", appends},
 	{"endpoint", endpoint},
 	{"segment", segment},
 	{"pages", pages},

@@ -61,6 +61,7 @@ func TestMeasurementsFindSomethingOut(t *testing.T) {
 		{"cancel", params{Items: 50_000}, []string{"stopped_ms", "ended_ms", "rows", "paused_rows"}},
 		{"bytes", params{Items: 5000}, []string{"raw", "pending", "finished", "disk"}},
 		{"fairness", params{Batch: 10}, []string{"p50_ms", "p99_ms"}},
+		{"draft", params{Items: 10_000}, []string{"seal_ms", "append_ms"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
