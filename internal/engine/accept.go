@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -32,8 +33,14 @@ type submission struct {
 	items   *ingest.Stream
 }
 
+// incoming are the items of a submit: those of a stream, or those that were set aside for it.
+type incoming struct {
+	items  iter.Seq2[ingest.Entry, error] // nil: they were set aside
+	stages []ingest.Stage
+}
+
 // accept writes the items and then the message that makes them a bulk action.
-func (s *submission) accept(ctx context.Context, items iter.Seq2[ingest.Entry, error]) (*BulkAction, error) {
+func (s *submission) accept(ctx context.Context, items incoming) (*BulkAction, error) {
 	e, c := s.engine, s.spec
 	s.drafted = s.ticket.ID != ""
 	if e.state.Load() == ended {
@@ -69,7 +76,7 @@ func (s *submission) accept(ctx context.Context, items iter.Seq2[ingest.Entry, e
 }
 
 // ingest writes the items, and checks that they may be accepted.
-func (s *submission) ingest(ctx context.Context, items iter.Seq2[ingest.Entry, error]) error {
+func (s *submission) ingest(ctx context.Context, items incoming) error {
 	e, c := s.engine, s.spec
 	w := e.intake.Open(ctx, s.at.Partition, c, s.rule)
 	s.items = w
@@ -79,7 +86,11 @@ func (s *submission) ingest(ctx context.Context, items iter.Seq2[ingest.Entry, e
 	if s.key != "" {
 		w.Digest = sha256.New()
 	}
-	if err := w.All(items); err != nil {
+	take := func() error { return w.All(items.items) }
+	if items.items == nil {
+		take = func() error { return w.Adopt(items.stages) }
+	}
+	if err := take(); err != nil {
 		return err
 	}
 	if w.Count == 0 && !s.ticket.AllowEmpty {
@@ -98,6 +109,9 @@ func (s *submission) complete() {
 	c.Inline, c.Block = w.Inline != nil, w.Inline
 	if w.Uneven {
 		c.Sizes = w.Sizes
+	}
+	if slices.ContainsFunc(w.Places, func(p partition.Place) bool { return p.Stage != "" }) {
+		c.Places = w.Places
 	}
 	if c.Canary != nil && c.Canary.Items >= c.Items {
 		c.Canary = nil
@@ -195,7 +209,7 @@ func (s *submission) claimMoved(ctx context.Context, body []byte, claim store.Cl
 // fingerprint tells whether two submits ask for the same.
 func (s *submission) fingerprint() []byte {
 	same := *s.spec
-	same.ID, same.Submitted, same.Shards, same.Inline = "", 0, nil, false
+	same.ID, same.Submitted, same.Shards, same.Inline, same.Sizes, same.Places = "", 0, nil, false, nil, nil
 	raw, _ := json.Marshal(same) // plain data
 	h := sha256.New()
 	h.Write(raw)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/engine/ingest"
 )
 
 // Chain returns the name of its chain, and whether this engine has the steps of it. Chains that come with their text are known.
@@ -17,3 +18,6 @@ func (e *Engine) CheckSpec(d weir.Definition, s weir.Spec) error {
 	_, err := e.checkSpec(d, s)
 	return err
 }
+
+// Adopts reports whether the bulk action has blocks of items that were set aside for it: they are removed with it.
+func (b *BulkAction) Adopts(s ingest.Stage) bool { return b.Spec.Adopts(weir.BulkID(s.ID)) }

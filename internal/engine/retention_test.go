@@ -39,7 +39,7 @@ func left(t *testing.T, s store.Store, partitions int, id weir.BulkID) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(owners, id) {
+		if slices.ContainsFunc(owners, func(name weir.BulkID) bool { return strings.HasSuffix(string(name), string(id)) }) {
 			kinds['B'] = true
 		}
 	}

@@ -169,7 +169,7 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	o *RetryOptions) (*BulkAction, error) {
 	c := *r.Bulk().Spec
 	c.RetryOf, c.FirstStep, c.Carries, c.RetryKey, c.Submitted = b.ID(), step, true, o.IdempotencyKey, time.Now().UnixNano()
-	c.Deadline, c.Sizes, c.Duplicates, c.Canary, c.Hold, c.StartAt, c.Rules = 0, nil, 0, nil, false, 0, 0
+	c.Deadline, c.Sizes, c.Places, c.Duplicates, c.Canary, c.Hold, c.StartAt, c.Rules = 0, nil, nil, 0, nil, false, 0, 0
 	c.Notify, c.Extra = c.Notify || o.Ticket.Notify, o.Ticket.Extra
 	if o.Ticket.KeepFor != 0 { // else as long as what it was made of
 		c.KeepFor = int64(o.Ticket.KeepFor)
@@ -198,7 +198,7 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	}
 	at := own.Place{Partition: b.Home, Generation: math.MaxUint64} // where the claims are does not depend on the map
 	s := &submission{engine: b.engine, at: at, spec: &c, key: readback.RetryName(b.ID(), step, no), rule: weir.KeepAll}
-	again, err := s.accept(ctx, items)
+	again, err := s.accept(ctx, incoming{items: items})
 	if err != nil && none {
 		return nil, errNoneMatch
 	}

@@ -41,7 +41,7 @@ type run struct {
 func (p *part) start(ctx context.Context, now int64, t *partition.Task) {
 	now = t.Start(now)
 	r := &run{part: p, cut: t, started: now, at: len(p.running)}
-	r.block = p.block(stored.Key{ID: t.Bulk, No: t.Block})
+	r.block = p.block(stored.Key{ID: t.StoredAs, No: t.StoredNo})
 	r.ctx.Context = ctx // one level per task, not nested
 	r.ctx.timeout = t.Step.Timeout
 	r.ctx.deadline.Store(now + int64(t.Step.Timeout))

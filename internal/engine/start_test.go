@@ -298,19 +298,10 @@ func TestADraftIsSubmittedOnceHoweverOftenItIsTried(t *testing.T) {
 		}
 		must(t, r.stop())
 		r = start(t, s, engine.Options{Drafts: drafts}, chain(c)) // what was set aside survives the sweep of a start
-		items := func(yield func(weir.RawItem, error) bool) {
-			for _, p := range parts {
-				for it, err := range r.Intake().Staged(t.Context(), p) {
-					if !yield(it, err) {
-						return
-					}
-				}
-			}
-		}
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				b, err := r.SubmitAs(t.Context(), engine.Ticket{ID: bulk}, c.Definition(), items, weir.Spec{Tenant: "t", Duplicates: weir.KeepFirst})
+				b, err := r.SubmitStaged(t.Context(), engine.Ticket{ID: bulk}, c.Definition(), parts, weir.Spec{Tenant: "t", Duplicates: weir.KeepFirst})
 				if err != nil || b.ID() != bulk {
 					t.Errorf("SubmitAs = %v, %v", b, err)
 				}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/weirhq/weir/internal/engine/ingest"
 	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/engine/stored"
+	"github.com/weirhq/weir/store"
 )
 
 // Submit accepts a bulk action. When it returns without an error, spec and items
@@ -61,42 +63,76 @@ func (e *Engine) SubmitAs(ctx context.Context, t Ticket, d weir.Definition, item
 	return e.submitAs(ctx, t, d, ingest.Entries(items), s)
 }
 
+// SubmitStaged submits items that were set aside for the id of the ticket. Their blocks are adopted as they are: if it is
+// accepted, those that [partition.Created.Adopts] names belong to the bulk action, which removes them at the end of its
+// retention. Others, and those of a submit that is refused, stay with the caller.
+func (e *Engine) SubmitStaged(ctx context.Context, t Ticket, d weir.Definition, stages []ingest.Stage, s weir.Spec) (*BulkAction, error) {
+	return e.submitIn(ctx, t, d, incoming{stages: stages}, s)
+}
+
 func (e *Engine) submitAs(ctx context.Context, t Ticket, d weir.Definition, items iter.Seq2[ingest.Entry, error],
 	s weir.Spec) (*BulkAction, error) {
+	return e.submitIn(ctx, t, d, incoming{items: items}, s)
+}
+
+func (e *Engine) submitIn(ctx context.Context, t Ticket, d weir.Definition, items incoming, s weir.Spec) (*BulkAction, error) {
 	c, err := e.checkSpec(d, s)
 	if err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}
 	c.Notify, c.KeepFor, c.Extra = t.Notify, int64(t.KeepFor), t.Extra
-	b, err := e.submit(ctx, t, c, s.Canary, s.IdempotencyKey, s.Duplicates, items)
+	b, err := e.submit(ctx, t, c, s, items)
 	if err != nil {
 		return nil, fmt.Errorf("submit %q: %w", c.Name, err)
 	}
 	return b, nil
 }
 
-func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, canary *weir.Canary, key string,
-	rule weir.DuplicateRule, items iter.Seq2[ingest.Entry, error]) (*BulkAction, error) {
+func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, s weir.Spec, items incoming) (*BulkAction, error) {
+	key, rule := s.IdempotencyKey, s.Duplicates
 	at, err := e.placeOf(ctx, t, c, key)
 	if err != nil {
 		return nil, err
 	}
-	if canary != nil && canary.Items == 0 &&
-		(t.Expected == 0 || rule == weir.KeepFirst) { // how many a percentage is shows when all are there, without duplicates
-		e.intake.Begin(c.ID, at.Partition) // the sweep of a start must not take what is set aside for it
-		aside, err := e.intake.Stage(ctx, c.ID, rule, ingest.RawItems(items))
-		if err != nil {
-			e.intake.Forget(c.ID, 0)
-			return nil, err
-		}
-		defer func() { _ = e.intake.DropStage(context.WithoutCancel(ctx), aside) }() // else the next start does it
-		t.Expected, items, rule = aside.Items, ingest.Entries(e.intake.Staged(ctx, aside)), weir.KeepAll
-		t.Duplicates += aside.Duplicates
-	}
-	if c.Canary = canaryOf(canary, t.Expected); t.ID != "" {
+	if t.ID != "" {
 		key = ""
 	}
-	return (&submission{engine: e, at: at, spec: c, ticket: t, key: key, rule: rule}).accept(ctx, items)
+	if len(items.stages) == 1 {
+		rule = weir.KeepAll // they were compared when they were set aside
+	}
+	of := &submission{engine: e, at: at, spec: c, ticket: t, key: key, rule: rule}
+	if s.Canary != nil && s.Canary.Items == 0 && (t.Expected == 0 || rule == weir.KeepFirst) {
+		return of.acceptCounted(ctx, s.Canary, items)
+	}
+	c.Canary = canaryOf(s.Canary, t.Expected)
+	return of.accept(ctx, items)
+}
+
+// acceptCounted is accept with a canary of a percentage: how many items it has shows when all are there, without
+// duplicates. So they are set aside first, and their blocks adopted.
+func (s *submission) acceptCounted(ctx context.Context, canary *weir.Canary, items incoming) (*BulkAction, error) {
+	e, c := s.engine, s.spec
+	if items.items == nil {
+		n, err := e.intake.CountFresh(ctx, s.at.Partition, items.stages)
+		if err != nil {
+			return nil, err
+		}
+		c.Canary = canaryOf(canary, n)
+		return s.accept(ctx, items)
+	}
+	e.intake.Begin(c.ID, s.at.Partition) // the sweep of a start must not take what is set aside for it
+	aside, err := e.intake.Stage(ctx, c.ID, s.rule, ingest.RawItems(items.items))
+	if err != nil {
+		e.intake.Forget(c.ID, 0)
+		return nil, err
+	}
+	s.rule, s.ticket.Duplicates = weir.KeepAll, s.ticket.Duplicates+aside.Duplicates
+	c.Canary = canaryOf(canary, aside.Items)
+	b, err := s.accept(ctx, incoming{stages: []ingest.Stage{aside}})
+	if !errors.Is(err, store.ErrUnknown) && (err != nil || !b.Adopts(aside)) { // else it is needed, or the next start knows
+		_ = e.intake.DropStage(context.WithoutCancel(ctx), aside) // else the next start does it
+	}
+	return b, err
 }
 
 // placeOf says where a bulk action goes, and gives it its id.

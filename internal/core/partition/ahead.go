@@ -2,6 +2,7 @@ package partition
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weirhq/weir"
@@ -31,6 +32,39 @@ func Unknown(rows ManyRows, ids []weir.BulkID) (unknown []weir.BulkID, err error
 		}
 	}
 	return unknown, nil
+}
+
+// Adopted lists those of the names of stages whose blocks belong to a bulk action that has a row.
+func Adopted(rows ManyRows, names []weir.BulkID) (map[weir.BulkID]bool, error) {
+	byID := map[weir.BulkID][]weir.BulkID{}
+	for _, name := range names {
+		id, _, _ := StageOf(name)
+		byID[id] = append(byID[id], name)
+	}
+	adopted := map[weir.BulkID]bool{}
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(byID)), loadAtOnce) {
+		keys := make([][]byte, len(some))
+		for i, id := range some {
+			keys[i] = specKey(id)
+		}
+		specs, err := rows.GetMany(keys)
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range some {
+			if specs[i] == nil {
+				continue
+			}
+			c := &Created{}
+			if err := UnsealJSON(keys[i], specs[i], c); err != nil {
+				return nil, err
+			}
+			for _, name := range byID[id] {
+				adopted[name] = c.Adopts(name)
+			}
+		}
+	}
+	return adopted, nil
 }
 
 // ahead holds the rows of several bulk actions that are loaded next. Reading them together

@@ -14,6 +14,8 @@ type Task struct {
 	Bulk      weir.BulkID
 	Tenant    string
 	Block     uint32
+	StoredAs  weir.BulkID // name under which the block is stored, mostly Bulk
+	StoredNo  uint32      // and its number there
 	StepNo    int
 	Step      *weir.Step
 	FirstStep int         // where the bulk action's items started
@@ -112,6 +114,10 @@ func (m *Machine) launch(now int64, t *Task) {
 func (t *Task) describe() {
 	s, b := t.at, t.at.bulk
 	t.Bulk, t.Tenant, t.Block, t.StepNo, t.Step, t.FirstStep = b.spec.ID, b.spec.Tenant, t.l.no, s.no, &s.def, b.spec.FirstStep
+	if t.l.name == "" {
+		t.l.name, t.l.at = b.spec.BlockAt(t.l.no)
+	}
+	t.StoredAs, t.StoredNo = t.l.name, t.l.at
 	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
 }
 

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/chain"
 )
@@ -10,6 +11,8 @@ import (
 type live struct {
 	bulk    *bulk
 	no      uint32
+	name    weir.BulkID // under which it is stored, and its number there; empty: not looked up yet
+	at      uint32
 	base    int64 // position of its first item in the bulk action
 	left    int   // items that have not ended
 	state   block.State

@@ -23,6 +23,7 @@ type Created struct {
 	Steps       []string      `json:"steps"`
 	Items       int64         `json:"items"`
 	Sizes       []uint16      `json:"sizes,omitempty"`      // items of each block; nil: all are full but the last
+	Places      []Place       `json:"places,omitempty"`     // where its blocks are; nil: under the id, by their number
 	Duplicates  int64         `json:"duplicates,omitempty"` // rows that were left out because of a duplicate id
 	StopOn      weir.StopRule `json:"stop_on"`
 	Deadline    int64         `json:"deadline,omitempty"` // 0: none

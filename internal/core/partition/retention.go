@@ -31,6 +31,8 @@ type Tombstone struct {
 type Removal struct {
 	ID   weir.BulkID
 	Last bool // nothing else is left to remove
+	// Stages lists the names, other than the id, under which its blocks are stored. Set with Last.
+	Stages []weir.BulkID
 
 	forget bool // remove the tombstone as well
 	set    []store.Row
@@ -39,8 +41,9 @@ type Removal struct {
 
 // removing is the marker of a removal under way.
 type removing struct {
-	Blocks uint32 `json:"blocks"` // that the bulk action has
-	Next   uint32 `json:"next"`   // blocks before it have no rows left
+	Blocks uint32        `json:"blocks"`           // that the bulk action has
+	Next   uint32        `json:"next"`             // blocks before it have no rows left
+	Stages []weir.BulkID `json:"stages,omitempty"` // names, other than the id, under which blocks are stored
 }
 
 func tombstoneKey(id weir.BulkID) []byte { return rowKey(kindTombstone, id) }
@@ -114,7 +117,7 @@ func NextRemoval(now int64, rows Rows, id weir.BulkID) (*Removal, error) {
 		}
 	}
 	if r.Last = len(r.delete) == 0; r.Last {
-		r.delete = [][]byte{removingKey(id)}
+		r.delete, r.Stages = [][]byte{removingKey(id)}, at.Stages
 	} else {
 		r.set = []store.Row{SealJSON(removingKey(id), &at)}
 	}
@@ -125,7 +128,7 @@ func beginRemoval(now int64, c *Created, s *Status) *Removal {
 	return &Removal{
 		ID: c.ID,
 		set: []store.Row{SealJSON(tombstoneKey(c.ID), Tombstone{s.Finished, now}),
-			SealJSON(removingKey(c.ID), &removing{Blocks: c.Blocks()})},
+			SealJSON(removingKey(c.ID), &removing{Blocks: c.Blocks(), Stages: c.Stages()})},
 		delete: [][]byte{specKey(c.ID), statusKey(c.ID), inlineKey(c.ID)},
 	}
 }

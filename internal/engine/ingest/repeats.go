@@ -49,9 +49,15 @@ func newRepeats() *repeats { return &repeats{seed: rand.Uint64(), next: earlyRep
 
 // hash appends what add takes of an id.
 func (r *repeats) hash(to []hashed, id []byte, item int64) []hashed {
-	h := xxh3.Hash128Seed(id, r.seed)
-	return append(to, hashed{h.Hi, uint32(h.Lo), uint32(item)})
+	return append(to, hashedAs(xxh3.Hash128Seed(id, r.seed), item))
 }
+
+// hashText does the same as hash.
+func (r *repeats) hashText(to []hashed, id string, item int64) []hashed {
+	return append(to, hashedAs(xxh3.HashString128Seed(id, r.seed), item))
+}
+
+func hashedAs(h xxh3.Uint128, item int64) hashed { return hashed{h.Hi, uint32(h.Lo), uint32(item)} }
 
 // add takes the ids of a block, and reports whether an id has come twice for all that has been compared so far.
 func (r *repeats) add(ids []hashed) (twice bool) {

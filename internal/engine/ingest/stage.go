@@ -23,18 +23,8 @@ type Stage struct {
 	Duplicates int64  `json:"duplicates,omitempty"`
 }
 
-// stagePrefix begins the name under which the blocks of a stage are stored; the
-// bulk action's id ends it.
-const stagePrefix = "st_"
-
-// StagedFor returns the bulk action that the blocks of this name were staged for; empty if they are not staged.
-func StagedFor(name weir.BulkID) weir.BulkID {
-	_, id, ok := strings.Cut(strings.TrimPrefix(string(name), stagePrefix), "_")
-	if !ok || !strings.HasPrefix(string(name), stagePrefix) {
-		return ""
-	}
-	return weir.BulkID(id)
-}
+// wordLen is the length of the random word in the name of a stage: 80 bits.
+const wordLen = 16
 
 // Stage sets items aside for the bulk action of that id. The caller keeps
 // what it returns, and drops it when it is not needed any more. When it fails
@@ -48,21 +38,22 @@ func (in *Intake) Stage(ctx context.Context, id weir.BulkID, rule weir.Duplicate
 	if err != nil {
 		return Stage{}, err
 	}
-	s := Stage{ID: stagePrefix + strings.ToLower(rand.Text()) + "_" + string(id)}
-	name := weir.BulkID(s.ID)
+	name := partition.StageName(id, strings.ToLower(rand.Text()[:wordLen]))
+	s := Stage{ID: string(name)}
 	in.Begin(name, p)
 	defer in.Forget(name, 0)
 	w := in.Open(ctx, p, &partition.Created{ID: name}, rule)
 	w.aside = true
 	err = w.All(Entries(items))
-	w.Kept.Drop()
 	if err == nil {
 		err = in.secure(ctx, p)
 	}
 	if err != nil {
+		w.Kept.Drop()
 		in.Discard(ctx, p, name)
 		return Stage{}, err
 	}
+	in.past.Staged(ctx, p, name, w.Kept)
 	s.Blocks, s.Items, s.Duplicates = uint32(len(w.Sizes)), w.Count, w.Duplicates
 	return s, nil
 }
@@ -90,7 +81,7 @@ func Entries(items iter.Seq2[weir.RawItem, error]) iter.Seq2[Entry, error] {
 // Staged yields the items of a stage, in order. They are valid until the next one.
 func (in *Intake) Staged(ctx context.Context, s Stage) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
-		p, err := stored.Home(StagedFor(weir.BulkID(s.ID)), in.Partitions())
+		p, err := stored.Home(stored.Owner(weir.BulkID(s.ID)), in.Partitions())
 		if err != nil {
 			yield(weir.RawItem{}, err)
 			return
@@ -112,11 +103,13 @@ func (in *Intake) Staged(ctx context.Context, s Stage) iter.Seq2[weir.RawItem, e
 
 // DropStage removes items that were set aside.
 func (in *Intake) DropStage(ctx context.Context, s Stage) error {
-	p, err := stored.Home(StagedFor(weir.BulkID(s.ID)), in.Partitions())
+	name := weir.BulkID(s.ID)
+	p, err := stored.Home(stored.Owner(name), in.Partitions())
 	if err != nil {
 		return err
 	}
-	return in.store.DeleteBlocks(ctx, p, weir.BulkID(s.ID))
+	in.past.Unstaged(name)
+	return in.store.DeleteBlocks(ctx, p, name)
 }
 
 // Discard removes the blocks of a submit that was refused. If that fails, the next start does it.

@@ -65,6 +65,7 @@ type Stream struct {
 	rule      weir.DuplicateRule
 	carries   bool         // each item brings what an earlier step answered
 	aside     bool         // its items are not pending: nothing is done to them
+	adoption               // of items that were set aside
 	seen      *source.Keys // of items that are left out if their id came before; nil: none are
 	repeats   *repeats     // of items that are refused if an id comes twice; nil: they are not
 	twice     atomic.Bool  // repeats has found one
@@ -81,10 +82,11 @@ type Stream struct {
 
 	Count      int64
 	Duplicates int64
-	Reserved   int64    // items counted as pending
-	Sizes      []uint16 // of the blocks so far
-	Uneven     bool     // a block was cut before it was full
-	Inline     []byte   // the only block, sealed, if it is small enough to be part of the message; nil: blocks were written
+	Reserved   int64             // items counted as pending
+	Sizes      []uint16          // of the blocks so far
+	Uneven     bool              // a block before the last is not full
+	Places     []partition.Place // of the blocks so far, if some were adopted
+	Inline     []byte            // the only block, sealed, if it is small enough to be part of the message; nil: blocks were written
 	Kept       *recall.Kept
 }
 
@@ -149,6 +151,11 @@ func (w *Stream) All(items iter.Seq2[Entry, error]) (err error) {
 	if err == nil && w.seen != nil {
 		err = w.sift()
 	}
+	return w.end(err)
+}
+
+// end writes the last block, and returns when all are written.
+func (w *Stream) end(err error) error {
 	if err == nil && w.current.items.Len() > 0 {
 		if w.small() {
 			err = w.inline()
@@ -198,7 +205,7 @@ func (w *Stream) reread(no uint32) (*block.Items, error) {
 	if w.Inline != nil {
 		return w.in.codec.Open(w.Inline)
 	}
-	return stored.OpenBlock(w.submit, w.in.store, w.in.codec, w.partition, w.id, no)
+	return stored.OpenItems(w.submit, w.in.store, w.in.codec, w.partition, &partition.Created{ID: w.id, Places: w.Places}, no)
 }
 
 // read takes one item from the input.
@@ -247,7 +254,6 @@ func (w *Stream) add(it Entry) error {
 		return w.flush()
 	}
 	if w.current.items.Bytes() >= maxBlockBytes || w.Count == w.CutAfter {
-		w.Uneven = true
 		return w.flush()
 	}
 	return nil
@@ -270,10 +276,10 @@ func (w *Stream) small() bool {
 
 // inline seals the only block, for the message.
 func (w *Stream) inline() error {
-	if err := w.reserve(); err != nil {
+	b := &w.current.items
+	if err := w.reserve(b.Len()); err != nil {
 		return err
 	}
-	b := &w.current.items
 	if _, err := w.check(w.current, 0); err != nil {
 		return err
 	}
@@ -286,17 +292,24 @@ func (w *Stream) inline() error {
 	return nil
 }
 
-// reserve counts the items of the current block as pending, unless they are set aside.
-func (w *Stream) reserve() error {
+// reserve counts the items of a block as pending, unless they are set aside.
+func (w *Stream) reserve(items int) error {
 	if w.aside {
 		return nil
 	}
-	n := int64(w.current.items.Len())
-	if err := w.in.reserve(n, w.Reserved); err != nil {
+	if err := w.in.reserve(int64(items), w.Reserved); err != nil {
 		return err
 	}
-	w.Reserved += n
+	w.Reserved += int64(items)
 	return nil
+}
+
+// number gives the next block, of so many items, its number.
+func (w *Stream) number(items int) uint32 {
+	no := len(w.Sizes)
+	w.Uneven = w.Uneven || no > 0 && w.Sizes[no-1] != block.Size
+	w.Sizes = append(w.Sizes, uint16(items))
+	return uint32(no)
 }
 
 // flush hands the current block to a writer, unless one has failed.
@@ -307,11 +320,14 @@ func (w *Stream) flush() error {
 	if w.twice.Load() {
 		return errTwice
 	}
-	if err := w.reserve(); err != nil {
+	b, base := w.current, w.Count-int64(w.current.items.Len())
+	if err := w.reserve(b.items.Len()); err != nil {
 		return err
 	}
-	b, no, base := w.current, uint32(len(w.Sizes)), w.Count-int64(w.current.items.Len())
-	w.Sizes = append(w.Sizes, uint16(b.items.Len()))
+	no := w.number(b.items.Len())
+	if w.adopting {
+		w.located("", no)
+	}
 	w.group.Go(func() error {
 		defer func() { w.spare <- b }()
 		return w.write(b, no, base)

@@ -116,7 +116,7 @@ func (r *Report) groupErrors(ctx context.Context) error {
 	b := r.bulk
 	for _, g := range groups {
 		no, i := b.Spec.Locate(g.Item)
-		items, err := stored.OpenBlock(ctx, b.from.store, b.from.codec, b.Home, b.id, no)
+		items, err := b.open(ctx, no)
 		if err != nil {
 			return err
 		}

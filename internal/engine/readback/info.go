@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/engine/stored"
 )
 
 // Info is what a bulk action was asked to be, with the changes since.
@@ -89,7 +88,7 @@ func (b *Bulk) SomeItems(ctx context.Context, number int) iter.Seq2[weir.RawItem
 		all := int64(b.Spec.Blocks())
 		read, rng := min(all, lookedBlocks), rand.New(rand.NewPCG(1, uint64(all)))
 		for i := range read {
-			items, err := stored.OpenBlock(ctx, b.from.store, b.from.codec, b.Home, b.id, uint32(i*all/read))
+			items, err := b.open(ctx, uint32(i*all/read))
 			if err != nil {
 				yield(weir.RawItem{}, err)
 				return
@@ -108,7 +107,7 @@ func (b *Bulk) SomeItems(ctx context.Context, number int) iter.Seq2[weir.RawItem
 func (b *Bulk) FirstItems(ctx context.Context, most int) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		for no := range b.Spec.Blocks() {
-			items, err := stored.OpenBlock(ctx, b.from.store, b.from.codec, b.Home, b.id, no)
+			items, err := b.open(ctx, no)
 			if err != nil {
 				yield(weir.RawItem{}, err)
 				return

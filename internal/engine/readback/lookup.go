@@ -103,7 +103,7 @@ func (r *Reader) lookupOne(ctx context.Context, id string, bulk weir.BulkID, ten
 func (b *Bulk) withID(ctx context.Context, id string) (found []Found, err error) {
 	var r *Report
 	err = b.mayHold(ctx, filter.HashString(id), func(no uint32) error {
-		items, err := stored.OpenBlock(ctx, b.from.store, b.from.codec, b.Home, b.id, no)
+		items, err := b.open(ctx, no)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (b *Bulk) Item(ctx context.Context, no int64) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	items, err := stored.OpenBlock(ctx, b.from.store, b.from.codec, b.Home, b.id, at)
+	items, err := b.open(ctx, at)
 	if err != nil {
 		return Found{}, b.orGone(ctx, err)
 	}

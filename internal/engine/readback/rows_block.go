@@ -16,7 +16,7 @@ import (
 // block reads the items of one block and says of each how it ended, or where it stands.
 func (r *Report) block(ctx context.Context, at blockState) ([]report.Row, error) {
 	b := r.bulk
-	items, err := stored.OpenBlock(ctx, b.from.store, b.from.codec, b.Home, b.id, at.no)
+	items, err := b.open(ctx, at.no)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +34,11 @@ func (r *Report) block(ctx context.Context, at blockState) ([]report.Row, error)
 		return nil
 	})
 	return list, err
+}
+
+// open reads the items of a block.
+func (b *Bulk) open(ctx context.Context, no uint32) (*block.Items, error) {
+	return stored.OpenItems(ctx, b.from.store, b.from.codec, b.Home, b.Spec, no)
 }
 
 // row is what the block's state alone says of an item.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/store"
 )
@@ -20,11 +21,12 @@ type recent struct {
 	lost  []error
 }
 
-// sent is one submit or command that was acknowledged.
+// sent is one submit, stage or command that was acknowledged.
 type sent struct {
 	partition int
 	at        time.Time
-	created   *partition.Created // nil: it is a command
+	created   *partition.Created // nil: it is a stage or a command
+	stage     weir.BulkID        // name of items that were set aside; empty: it is none
 	claim     store.Claim
 	kept      *Kept
 	command   []byte
@@ -138,6 +140,34 @@ func (r *recent) settle(s *sent, life string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.life = life
+}
+
+// unstage forgets items that were set aside and are dropped.
+func (r *recent) unstage(name weir.BulkID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent = slices.DeleteFunc(r.sent, func(s *sent) bool {
+		if s.stage != name {
+			return false
+		}
+		r.forget(s.kept)
+		return true
+	})
+}
+
+// stages lists the stages whose blocks a bulk action has adopted.
+func (r *recent) stages(c *partition.Created) (list []*sent) {
+	if len(c.Places) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sent {
+		if s.stage != "" && c.Adopts(s.stage) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // blocks returns the blocks of a submit, nil if they were too many.

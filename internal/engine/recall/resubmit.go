@@ -61,6 +61,21 @@ func (p *Submits) Submitted(ctx context.Context, no int, c *partition.Created, c
 	}
 }
 
+// Staged looks after items that were set aside, for as long as they are recent. They are put back whether or not a bulk
+// action has adopted them: if none does, they are removed as all that nothing needs.
+func (p *Submits) Staged(ctx context.Context, no int, name weir.BulkID, k *Kept) {
+	if k != nil {
+		p.watchOver(ctx, &sent{partition: no, at: time.Now(), stage: name, kept: k, life: k.life})
+	}
+}
+
+// Unstaged forgets items that were set aside and are dropped.
+func (p *Submits) Unstaged(name weir.BulkID) {
+	if p.witness != nil {
+		p.recent.unstage(name)
+	}
+}
+
 // Command sends a command to a partition, and looks after it for as long as it is recent.
 func (p *Submits) Command(ctx context.Context, no int, body []byte) error {
 	s := &sent{partition: no, command: body, life: p.recent.life(no)}
@@ -136,7 +151,10 @@ func (p *Submits) guard(ctx context.Context, no int) error {
 // sendAgain repeats a command, or what is missing of a submit. All of it may be
 // repeated: blocks stay as they are, and the owner knows what it has.
 func (p *Submits) sendAgain(ctx context.Context, s *sent) error {
-	if s.created == nil {
+	switch {
+	case s.stage != "": // without its blocks nothing can be done: who reads it says what is missing
+		return p.putBlocks(ctx, s.partition, s.stage, p.recent.blocks(s))
+	case s.created == nil:
 		return p.store.Append(ctx, s.partition, s.command, store.Claim{})
 	}
 	blocks := p.recent.blocks(s)
@@ -154,6 +172,11 @@ func (p *Submits) sendAgain(ctx context.Context, s *sent) error {
 	}
 	if s.created.Inline {
 		return nil
+	}
+	for _, st := range p.recent.stages(s.created) {
+		if err := p.putBlocks(ctx, st.partition, st.stage, p.recent.blocks(st)); err != nil {
+			return err
+		}
 	}
 	// Before the message was there the blocks may have passed for garbage.
 	if _, err := p.store.GetBlock(ctx, s.partition, s.created.ID, 0); errors.Is(err, store.ErrNotFound) {
@@ -179,8 +202,12 @@ func (p *Submits) putAgain(ctx context.Context, s *sent, blocks map[uint32][]byt
 	if s.created.Inline { // its message brings it along
 		return nil
 	}
-	for _, no := range slices.Sorted(maps.Keys(blocks)) {
-		if err := p.store.PutBlocks(ctx, s.partition, s.created.ID, no, [][]byte{blocks[no]}); err != nil {
+	return p.putBlocks(ctx, s.partition, s.created.ID, blocks)
+}
+
+func (p *Submits) putBlocks(ctx context.Context, no int, name weir.BulkID, blocks map[uint32][]byte) error {
+	for _, at := range slices.Sorted(maps.Keys(blocks)) {
+		if err := p.store.PutBlocks(ctx, no, name, at, [][]byte{blocks[at]}); err != nil {
 			return err
 		}
 	}
@@ -218,7 +245,8 @@ func (p *Submits) checkSent(ctx context.Context, s *sent) error {
 	c := s.created
 	_, err := stored.FindSpec(ctx, p.store, s.partition, c.ID)
 	if err == nil && c.Blocks() > 0 && !c.Inline {
-		_, err = p.store.GetBlock(ctx, s.partition, c.ID, c.Blocks()-1)
+		name, at := c.BlockAt(c.Blocks() - 1)
+		_, err = p.store.GetBlock(ctx, s.partition, name, at)
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		p.lose(ctx, s, "it was too large to be kept here: submit it again")

@@ -113,8 +113,10 @@ func (k *Keeper) remove(ctx context.Context, id weir.BulkID) error {
 			return err
 		}
 		if r.Last { // nothing says any more that the blocks are needed
-			if err := k.Store.DeleteBlocks(ctx, k.Partition, id); err != nil {
-				return err
+			for _, name := range append(r.Stages, id) {
+				if err := k.Store.DeleteBlocks(ctx, k.Partition, name); err != nil {
+					return err
+				}
 			}
 		}
 		if err := k.Commit(ctx, r); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/internal/engine/ingest"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
@@ -59,38 +58,67 @@ func (s *Sweep) Run(ctx context.Context) error {
 	return nil
 }
 
-// suspects lists those of the owners of blocks that have no spec, and whose submit is not under way here.
-func (s *Sweep) suspects(ctx context.Context, owners []weir.BulkID) (ids []weir.BulkID, err error) {
-	owners = slices.DeleteFunc(owners, func(id weir.BulkID) bool {
-		return s.Loaded(id) || // it was loaded
-			s.UnderWay(id) || s.UnderWay(ingest.StagedFor(id)) || s.Shared &&
-			time.Since(stored.Began(id)) < SubmitFor
-	})
+// suspects lists those of the names of blocks that belong to no bulk action, and whose submit is not under way here.
+func (s *Sweep) suspects(ctx context.Context, names []weir.BulkID) (list []weir.BulkID, err error) {
+	var ids, staged []weir.BulkID
+	for _, name := range names {
+		id, _, ok := partition.StageOf(name)
+		switch {
+		case s.Loaded(name), s.UnderWay(name), s.UnderWay(id), s.Shared && time.Since(stored.Began(name)) < SubmitFor:
+		case ok:
+			staged = append(staged, name)
+		default:
+			ids = append(ids, name)
+		}
+	}
 	from := stored.At(ctx, s.Store, s.Partition)
-	if owners, err = partition.Unknown(from, owners); err != nil {
+	if ids, err = partition.Unknown(from, ids); err != nil {
 		return nil, err
 	}
-	for _, id := range owners {
+	for _, id := range ids {
 		if kept, err := s.kept(ctx, id); err != nil || kept {
 			continue // in doubt they stay until the next start
 		}
 		if _, _, err := partition.ReadStatus(from, id); errors.Is(err, store.ErrNotFound) {
-			ids = append(ids, id)
+			list = append(list, id)
 		}
 	}
-	return ids, nil
+	staged, err = s.abandoned(ctx, from, staged)
+	return append(list, staged...), err
+}
+
+// abandoned lists those of the names of stages that no draft has, and no bulk action that has a row. Whether a draft has
+// it is asked first: what it has submitted meanwhile is in the inbox.
+func (s *Sweep) abandoned(ctx context.Context, from stored.Rows, staged []weir.BulkID) ([]weir.BulkID, error) {
+	drafts := map[weir.BulkID]bool{}
+	staged = slices.DeleteFunc(staged, func(name weir.BulkID) bool {
+		id := stored.Owner(name)
+		kept, asked := drafts[id]
+		if !asked {
+			var err error
+			kept, err = s.kept(ctx, id)
+			kept = kept || err != nil // in doubt they stay until the next start
+			drafts[id] = kept
+		}
+		return kept
+	})
+	adopted, err := partition.Adopted(from, staged)
+	return slices.DeleteFunc(staged, func(name weir.BulkID) bool { return adopted[name] }), err
 }
 
 // unaccepted lists those of the suspects that have no message in the inbox either.
 func (s *Sweep) unaccepted(ctx context.Context, suspects []weir.BulkID) ([]weir.BulkID, error) {
 	waiting, err := s.unread(ctx)
-	return slices.DeleteFunc(suspects, func(id weir.BulkID) bool { return waiting[id] }), err
+	return slices.DeleteFunc(suspects, func(name weir.BulkID) bool {
+		c := waiting[stored.Owner(name)]
+		return c != nil && (c.ID == name || c.Adopts(name))
+	}), err
 }
 
 // unread tells which bulk actions have their message in the inbox. A mark of its
 // own shows where the inbox ends: an answer that only takes long must not pass
 // for an empty inbox.
-func (s *Sweep) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
+func (s *Sweep) unread(ctx context.Context) (map[weir.BulkID]*partition.Created, error) {
 	end := rand.Text()
 	body, err := partition.EncodeMark(end)
 	if err != nil {
@@ -99,10 +127,10 @@ func (s *Sweep) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
 	if err := s.Store.Append(ctx, s.Partition, body, store.Claim{}); err != nil {
 		return nil, err
 	}
-	ids := map[weir.BulkID]bool{}
+	ids := map[weir.BulkID]*partition.Created{}
 	err = stored.EachMessage(ctx, s.Partition, s.Store.Read, func(c *partition.Created, mark string) bool {
 		if c != nil {
-			ids[c.ID] = true
+			ids[c.ID] = c
 		}
 		return mark != end
 	})
@@ -110,13 +138,9 @@ func (s *Sweep) unread(ctx context.Context) (map[weir.BulkID]bool, error) {
 }
 
 // kept reports whether blocks that belong to no bulk action must stay, because a draft has them.
-func (s *Sweep) kept(ctx context.Context, name weir.BulkID) (bool, error) {
+func (s *Sweep) kept(ctx context.Context, id weir.BulkID) (bool, error) {
 	if s.Drafts == nil {
 		return false, nil
-	}
-	id := name
-	if staged := ingest.StagedFor(name); staged != "" {
-		id = staged
 	}
 	return s.Drafts(ctx, id)
 }

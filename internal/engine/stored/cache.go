@@ -130,7 +130,13 @@ func (c *Cache) remove(e *Entry) {
 	c.bytes -= e.size
 }
 
-// OpenBlock reads one block from the store.
+// OpenItems reads a block of the items of a bulk action, wherever it is.
+func OpenItems(ctx context.Context, s Source, c *block.Codec, p int, of *partition.Created, no uint32) (*block.Items, error) {
+	name, at := of.BlockAt(no)
+	return OpenBlock(ctx, s, c, p, name, at)
+}
+
+// OpenBlock reads one block from the store, by the name and number under which it is stored.
 func OpenBlock(ctx context.Context, s Source, c *block.Codec, partition int, id weir.BulkID,
 	no uint32) (*block.Items, error) {
 	sealed, err := Sealed(ctx, s, partition, id, no)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 // MaxPartitions is the most partitions that a store may have.
@@ -23,9 +24,17 @@ func NewID(partition int) weir.BulkID {
 	return weir.BulkID(idPrefix + strings.ToLower(id.String()))
 }
 
-// Began returns when an id was made, by the clock of the process that made it.
+// Owner returns the bulk action to whom blocks of a name belong, or will belong: that of a stage, or the name itself.
+func Owner(name weir.BulkID) weir.BulkID {
+	if id, _, ok := partition.StageOf(name); ok {
+		return id
+	}
+	return name
+}
+
+// Began returns when an id, or that of the owner of a name, was made, by the clock of the process that made it.
 func Began(id weir.BulkID) time.Time {
-	u, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(string(id), idPrefix)))
+	u, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(string(Owner(id)), idPrefix)))
 	if err != nil {
 		return time.Time{}
 	}

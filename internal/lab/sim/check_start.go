@@ -13,6 +13,7 @@ import (
 func (w *World) checkStarted(c *call) {
 	b, o := c.bulk, c.owner
 	w.checkInline(b)
+	w.checkStored(c)
 	s, at := b.state(), b.status.StartAt
 	if !b.created {
 		switch {
@@ -41,6 +42,16 @@ func (w *World) checkInline(b *truth) {
 	}
 	sealed, err := stored.Sealed(w.ctx, w.mem, b.partition, b.spec.ID, 0)
 	w.must(err == nil && bytes.Equal(sealed, b.spec.Block), "I1", b, -1, "%s: its items are %q, %v", b.spec.ID, sealed, err)
+}
+
+// checkStored: a task's items are read from where its block was written.
+func (w *World) checkStored(c *call) {
+	b, want := c.bulk, place{c.bulk.spec.ID, c.task.Block}
+	if b.written != nil {
+		want = b.written[c.task.Block]
+	}
+	got := place{c.task.StoredAs, c.task.StoredNo}
+	w.must(got == want, "I1", b, -1, "block %d of %s is read as %v, and was written as %v", c.task.Block, b.spec.ID, got, want)
 }
 
 // heard reports whether the owner has taken a command for b that no commit has shown yet.

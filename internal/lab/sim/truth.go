@@ -33,7 +33,8 @@ type truth struct {
 	fresh    bool   // the last status row was read
 	finished int    // commits that showed it as ended
 	blocks   []block.State
-	place    []int // shared: 1 + the partition that has rows of each block; 0: none has
+	place    []int   // shared: 1 + the partition that has rows of each block; 0: none has
+	written  []place // where its blocks are, if it adopted some; nil: under its id
 	passed   [maxSteps]int64
 	failed   int64
 	leftOut  int64

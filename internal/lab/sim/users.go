@@ -65,6 +65,7 @@ func (w *World) drawBulk(items int) *truth {
 	b := newTruth(no, r.IntN(w.plan.partitions), c, w.plan.chains[chain])
 	poisoned := chance(r, w.plan.down.poison)
 	w.share(b)
+	w.lay(b)
 	if poisoned {
 		b.poison = r.IntN(items)
 	}

@@ -50,7 +50,7 @@ func (s *Seals) cancelUnsure(ctx context.Context, id string) error {
 // Delete removes a draft with its items. A submitted bulk action is removed at the end of its
 // retention.
 func (s *Seals) Delete(ctx context.Context, id string) error {
-	_, err := s.drafts.Update(ctx, id, func(d *Draft) error {
+	e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State == Importing || d.State == Sealing {
 			return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "cancel it first"}
 		}
@@ -66,5 +66,5 @@ func (s *Seals) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return s.removeDraft(context.WithoutCancel(ctx), id)
+	return s.removeDraft(context.WithoutCancel(ctx), id, &e.Value)
 }

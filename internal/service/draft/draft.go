@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/engine/ingest"
 	"github.com/weirhq/weir/internal/service/records"
@@ -234,8 +235,8 @@ func (s *kept) Get(ctx context.Context, id string) (Draft, error) {
 
 // removeDraft removes a draft with everything staged for it. The record goes last, so that an
 // interrupted removal can be finished.
-func (s *files) removeDraft(ctx context.Context, id string) error {
-	if err := s.dropStages(ctx, id); err != nil {
+func (s *files) removeDraft(ctx context.Context, id string, d *Draft) error {
+	if err := s.dropStages(ctx, id, d); err != nil {
 		return err
 	}
 	if err := s.removeLog(ctx, id); err != nil {
@@ -249,25 +250,34 @@ func (s *files) removeDraft(ctx context.Context, id string) error {
 // it. The log of a source has no appends and is removed at once.
 func (s *files) closeDraft(ctx context.Context, id string, d *Draft) error {
 	if d.Spec.Source != nil {
-		return s.removeDraft(ctx, id)
+		return s.removeDraft(ctx, id, d)
 	}
-	if err := s.dropStages(ctx, id); err != nil {
+	if err := s.dropStages(ctx, id, d); err != nil {
 		return err
 	}
 	return records.IgnoreGone(s.drafts.Delete(ctx, id))
 }
 
-// dropStages removes the items that were staged for a draft.
-func (s *files) dropStages(ctx context.Context, id string) error {
+// dropStages removes the items that were staged for a draft, except those that the bulk action has adopted. While it is
+// not known whether a submit has adopted them, all stay: the next owner of the partition removes what nothing needs.
+func (s *files) dropStages(ctx context.Context, id string, d *Draft) error {
 	if err := s.releaseUpload(ctx, id); err != nil {
 		return err
+	}
+	b, err := s.engine.Get(ctx, weir.BulkID(id))
+	gone := errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired)
+	switch {
+	case err != nil && !gone:
+		return err
+	case gone && d.Unsure:
+		return nil
 	}
 	for e, err := range s.parts.All(ctx, id+"/") {
 		if err != nil {
 			return err
 		}
-		if e.Value.Stage.ID != "" {
-			if err := s.intake.DropStage(ctx, e.Value.Stage); err != nil {
+		if st := e.Value.Stage; st.ID != "" && (gone || !b.Adopts(st)) {
+			if err := s.intake.DropStage(ctx, st); err != nil {
 				return err
 			}
 		}

@@ -99,7 +99,7 @@ func (s *Imports) advance(ctx context.Context, id string, d *Draft) error {
 		return s.tellFailed(ctx, id, d)
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "removing an abandoned draft", slog.String("bulk_action", id))
-	return s.removeDraft(ctx, id)
+	return s.removeDraft(ctx, id, d)
 }
 
 // waitError says how long to wait before a draft is looked at again.

@@ -11,6 +11,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/engine/ingest"
 	"github.com/weirhq/weir/internal/service/chain"
 	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
@@ -170,7 +171,7 @@ func (s *Seals) finish(ctx context.Context, id string) (*engine.BulkAction, erro
 		return nil, &check.Refusal{Code: "in_progress", Detail: id + " is being sealed or was reopened",
 			Fix: "send the request again", RetryAfter: time.Second}
 	}
-	b, err := s.submit(ctx, id, &d, sum, s.Items(ctx, id))
+	b, err := s.submitStaged(ctx, id, &d, sum)
 	if err == nil {
 		return s.submitted(context.WithoutCancel(ctx), id, b)
 	}
@@ -231,9 +232,35 @@ func (s *Seals) reopen(ctx context.Context, id string, sum Sum, why error) error
 // submit passes a bulk action to the engine, with its items.
 func (s *Seals) submit(ctx context.Context, id string, d *Draft, sum Sum,
 	items iter.Seq2[weir.RawItem, error]) (*engine.BulkAction, error) {
-	def, spec, err := specOf(d)
+	t, def, spec, err := ticketOf(id, d, sum)
 	if err != nil {
 		return nil, err
+	}
+	return s.engine.SubmitAs(ctx, t, def, items, spec)
+}
+
+// submitStaged passes a draft to the engine, which adopts the items that were staged for it.
+func (s *Seals) submitStaged(ctx context.Context, id string, d *Draft, sum Sum) (*engine.BulkAction, error) {
+	t, def, spec, err := ticketOf(id, d, sum)
+	if err != nil {
+		return nil, err
+	}
+	var stages []ingest.Stage
+	for e, err := range s.parts.All(ctx, id+"/") {
+		if err != nil {
+			return nil, err
+		}
+		if e.Value.Stage.Items > 0 {
+			stages = append(stages, e.Value.Stage)
+		}
+	}
+	return s.engine.SubmitStaged(ctx, t, def, stages, spec)
+}
+
+// ticketOf returns what the engine is told of a draft.
+func ticketOf(id string, d *Draft, sum Sum) (t engine.Ticket, def weir.Definition, spec weir.Spec, err error) {
+	if def, spec, err = specOf(d); err != nil {
+		return t, def, spec, err
 	}
 	switch {
 	case !d.StartAt.IsZero() && d.StartAt.After(time.Now()):
@@ -242,14 +269,11 @@ func (s *Seals) submit(ctx context.Context, id string, d *Draft, sum Sum,
 		spec.Hold = !sum.sealed.Start && d.StartAt.IsZero()
 	}
 	extra, err := json.Marshal(extraOf(d, sum))
-	if err != nil {
-		return nil, err
-	}
-	t := engine.Ticket{
+	t = engine.Ticket{
 		ID: weir.BulkID(id), Expected: sum.Items, Duplicates: sum.Duplicates, AllowEmpty: d.Spec.AllowEmpty, Notify: true,
 		KeepFor: time.Duration(d.Spec.KeepFor), Extra: extra, Sole: sum.parts == 0, // its items are in the request
 	}
-	return s.engine.SubmitAs(ctx, t, def, items, spec)
+	return t, def, spec, err
 }
 
 // Items yields all items of a draft, in the order of its log.
