@@ -42,6 +42,14 @@ const (
 	assumedTTL = 10 * time.Second
 )
 
+// What is known of the servers, for the scripts. It decides when one that has just started, and
+// may have forgotten what it granted, grants again: see lua/books.lua.
+const (
+	serverPromoted = "0" // it may be a promoted replica that lacks the newest grants
+	serverAlone    = "1" // it has no replicas: what it has lost, it lost before it started
+	serverKeeps    = "2" // and every grant was on its disk before it was answered
+)
+
 // errOvertaken is the error of a Hold that came behind a later one of the same node. Its caller
 // has given it up.
 var errOvertaken = errors.New("a later call of the node was here before")
@@ -60,12 +68,15 @@ func (s *Store) quotaKeys(l store.Limit) []string {
 
 // bookArguments returns the first arguments of a script that uses a quota table.
 func (s *Store) bookArguments(l store.Limit, ttl time.Duration) []string {
-	grain, kept := max(time.Millisecond, l.Window/256), "0"
-	if s.Durability() == Disk.String() { // a promoted replica may lack the newest table
-		kept = "1"
+	grain, server := max(time.Millisecond, l.Window/256), serverAlone
+	switch {
+	case s.mayFailOver(): // a promoted replica may lack the newest table
+		server = serverPromoted
+	case s.Durability() == Disk.String():
+		server = serverKeeps
 	}
 	return append(make([]string, 0, 16), signed(l.Units), micros(l.Window), micros(l.Window+store.DrawFor),
-		micros(grain), micros(ttl), micros(assumedTTL), micros(store.DrawAhead), kept)
+		micros(grain), micros(ttl), micros(assumedTTL), micros(store.DrawAhead), server)
 }
 
 // Hold records a node's report and returns its quota. The server's clock decides.

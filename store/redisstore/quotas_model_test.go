@@ -37,6 +37,7 @@ func openTold(t *testing.T, r *testenv.Server) *Store {
 // TestTheScriptsKeepBooksAsThePackageDoes makes random calls of both, at the same moments.
 func TestTheScriptsKeepBooksAsThePackageDoes(t *testing.T) {
 	s := openTold(t, testenv.Redis(t))
+	s.failsOver.Store(true)
 	tables := 0
 	rapid.Check(t, func(t *rapid.T) {
 		tables++
@@ -172,11 +173,12 @@ func (p *pair) failover() {
 }
 
 func TestAServerThatMayHaveForgottenGivesNothingNew(t *testing.T) {
-	s := openTold(t, testenv.Redis(t))
+	without := openTold(t, testenv.Redis(t, "appendonly", "no"))
 	const second = 1_000_000
 	for i, tt := range []struct {
 		name         string
 		before       bool // there are books, by another server
+		alone        bool // the server has no replicas
 		age, passed  int  // of the server, in seconds
 		drawn, given bool // whether a permit is drawn first, and given
 		quota        int64
@@ -191,8 +193,13 @@ func TestAServerThatMayHaveForgottenGivesNothingNew(t *testing.T) {
 		{name: "an old server with another's books gives nothing until nodes have been silent", before: true, age: 100, passed: 2, quota: 7},
 		{name: "and then gives again", before: true, age: 100, passed: 3, quota: 90},
 		{name: "permits wait as well", before: true, age: 100, drawn: true, quota: 7},
+		{name: "a server that is alone lost what it lost before it started", alone: true, before: true, age: 100, drawn: true, given: true, quota: 90},
+		{name: "and is waited for if that was not long ago", alone: true, before: true, age: 2, drawn: true, quota: 7},
+		{name: "and not for longer than nodes may be silent", alone: true, before: true, age: 2, passed: 2, quota: 90},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			s := without
+			s.failsOver.Store(!tt.alone)
 			now := 1_700_000_000 * second
 			tell := func(run string, now, began int) {
 				set := s.client.B().Hset().Key("told").FieldValue().
@@ -251,7 +258,8 @@ func TestAYoungServerThatKeepsItsDataGivesAtOnceUnlessANodeHoldsWhatItDoesNotKno
 		calls []call
 	}{
 		{"a new store gives at once", Disk, []call{{0, "a", 0, 4}, {0, "b", 0, 4}, {1, "a", 4, 4}}},
-		{"one in memory may have forgotten", Memory, []call{{0, "a", 0, 0}, {8, "a", 0, 0}, {9, "a", 0, 4}}},
+		{"one with a log has none of a limit once it has noted it", Memory, []call{{0, "a", 0, 0}, {0, "a", 0, 4}, {1, "b", 0, 4}}},
+		{"unless a node holds something", Memory, []call{{0, "a", 0, 0}, {0, "b", 5, 5}, {0, "a", 0, 0}, {8, "a", 0, 0}, {9, "a", 0, 4}}},
 		{"a node holds something", Disk, []call{{0, "a", 5, 5}, {0, "b", 0, 0}, {8, "b", 0, 0}, {8, "a", 5, 5}, {9, "a", 5, 4}, {9, "b", 0, 4}}},
 		{"a node that comes later holds something", Disk, []call{{0, "a", 0, 4}, {1, "b", 6, 6}, {2, "c", 0, 0}, {8, "a", 4, 4}, {8, "b", 6, 6}, {9, "c", 0, 2}}},
 		{"calls that the books never bounded do not make an older server forget", Disk, []call{{0, "a", 0, 4}, {9, "b", 20, 4}, {9, "a", 4, 0}}},
@@ -269,6 +277,50 @@ func TestAYoungServerThatKeepsItsDataGivesAtOnceUnlessANodeHoldsWhatItDoesNotKno
 				if err != nil || got != c.quota {
 					t.Errorf("after %d s, quota of %s, which holds %d = %d, %v; want %d", c.after, c.node, c.held, got, err, c.quota)
 				}
+			}
+		})
+	}
+}
+
+// The disk has every grant, unless it was put back from a copy. A copy is older than the end of the server's former life.
+func TestAServerWithItsDiskGoesOnWithItsBooksUnlessTheyMayBeOld(t *testing.T) {
+	const second = 1_000_000
+	now := 1_700_000_000 * second
+	l := store.Limit{Resource: "r", Units: 12}
+	for _, tt := range []struct {
+		name    string
+		mode    Mode
+		down    int // seconds from the last call to the start of the new life
+		held, b int64
+	}{
+		{"just restarted", Disk, 1, 4, 4},
+		{"the node holds more than the books know of", Disk, 1, 6, 0},
+		{"a copy, or a long time without calls", Disk, 3, 4, 0},
+		{"a log that is not synced with every call", Memory, 1, 4, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := testenv.Redis(t, "appendonly", "yes", "appendfsync", "always")
+			s := openTold(t, r)
+			s.opts.Mode = tt.mode
+			if err := s.SetTargets(t.Context(), l, 1, map[string]int64{"a": 4, "b": 4, "c": 4}); err != nil {
+				t.Fatal(err)
+			}
+			hold := func(run string, at, began int, node string, held int64) int64 {
+				r.Do("HSET", "told", "now", fmt.Sprint(now+at*second), "run", run, "began", fmt.Sprint(now+began*second))
+				got, err := s.Hold(t.Context(), l, store.Holding{Node: node, Held: held}, 10*time.Second)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got
+			}
+			hold("first", 0, -100, "a", 0)
+			hold("second", tt.down, tt.down, "a", tt.held)
+			if got := hold("second", tt.down, tt.down, "b", 0); got != tt.b {
+				t.Errorf("quota of a second node on the restarted server = %d, want %d", got, tt.b)
+			}
+			hold("second", tt.down+8, tt.down, "a", tt.held)
+			if got := hold("second", tt.down+10, tt.down, "b", 0); got != min(4, 12-tt.held) {
+				t.Errorf("its quota when all have been silent for long enough = %d, want %d", got, min(4, 12-tt.held))
 			}
 		})
 	}

@@ -86,8 +86,14 @@ func TestANewServerGivesAtOnceIfItKeepsItsData(t *testing.T) {
 	if got := hold("b", 0); got != 0 {
 		t.Errorf("quota of another, when the server has started again = %d, want 0", got)
 	}
-	if got := hold("a", 12); got != 12 {
-		t.Errorf("quota of the node that holds 12, when the server has started again = %d, want 12", got)
+	if got := hold("a", 12); got != 0 {
+		t.Errorf("quota of the node that holds 12 and should have none = %d, want 0", got)
+	}
+	if got := hold("a", 0); got != 0 {
+		t.Errorf("quota of the node that holds nothing any more = %d, want 0", got)
+	}
+	if got := hold("b", 0); got != 12 {
+		t.Errorf("quota of another once all is free = %d, want 12", got)
 	}
 }
 

@@ -19,12 +19,13 @@ type params struct {
 	Batch int
 	Flood bool
 	URL   string // of the other process
+	Log   string // how a Redis syncs its log
 }
 
 // flags returns those by which a child is told.
 func (p params) flags() []string {
 	return []string{"-items", strconv.Itoa(p.Items), "-batch", strconv.Itoa(p.Batch), "-flood=" +
-		strconv.FormatBool(p.Flood), "-url", p.URL}
+		strconv.FormatBool(p.Flood), "-url", p.URL, "-log", p.Log}
 }
 
 // figures is what a measurement found out, by name.
@@ -58,6 +59,7 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) fi
 	"small":      measureSmall,
 	"creates":    measureCreates,
 	"creators":   measureCreators,
+	"redis-rate": measureRedisRate,
 }
 
 // broken is the error for which a measurement ends.

@@ -30,6 +30,7 @@ var experiments = []experiment{
 	{"throughput", throughput},
 	{"flat", flat},
 	{"rate", rate},
+	{"redis-rate", redisRate},
 	{"pacing", pacing},
 	{"fairness", fairness},
 	{"shares", shares},

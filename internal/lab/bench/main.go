@@ -44,6 +44,7 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	fs.IntVar(&p.Batch, "batch", 0, "with -child: items in a task")
 	fs.BoolVar(&p.Flood, "flood", false, "with -child: beside a flood")
 	fs.StringVar(&p.URL, "url", "", "with -child: where the other process answers")
+	fs.StringVar(&p.Log, "log", "", "with -child: how a Redis syncs its log")
 	if err := fs.Parse(args); err != nil {
 		return 2, err
 	}

@@ -86,7 +86,7 @@ func (c pacingCase) measure(ctx context.Context, dir string, p weir.Pacing) figu
 	workers := make(chan int)
 	warm := 2*c.service + 2*time.Second // until then the size of calls and the workers settle
 	go func() { workers <- mostWorkers(ctx, r, warm, stop) }()
-	sentBack := runTenants(ctx, r, chain, 1, int(c.rate*pacingFor.Seconds()))
+	sentBack := runTenants(ctx, r.Engine, chain, 1, int(c.rate*pacingFor.Seconds()))
 	close(stop)
 	most1s, peak := most(got.sent), <-workers
 	r.close()

@@ -62,8 +62,13 @@ func most(all []arrival) int {
 
 // noting returns a chain of one limited action that notes its calls, which take some time.
 func (a *arrivals) noting(r weir.Resource, takes time.Duration) raw {
+	return a.named("noting", r, takes)
+}
+
+// named is noting with a name for the action.
+func (a *arrivals) named(name string, r weir.Resource, takes time.Duration) raw {
 	const timeout = 30 * time.Second
-	act := action("noting", 0)
+	act := action(name, 0)
 	act.Timeout, act.Resource = timeout, r
 	return on(act, func(ctx context.Context, b *batch) error {
 		a.note(ctx, timeout, b.Len())
@@ -78,7 +83,7 @@ func measureRate(ctx context.Context, dir string, _ params) figures {
 	chain := got.noting(weir.Resource{Name: "api", Rate: rateLimit}, 0)
 	r := start(ctx, dir, engine.Options{}, chain)
 	begin := time.Now()
-	refused := runTenants(ctx, r, chain, rateBulks, rateItems)
+	refused := runTenants(ctx, r.Engine, chain, rateBulks, rateItems)
 	took := time.Since(begin)
 	r.close()
 	return figures{
@@ -88,10 +93,10 @@ func measureRate(ctx context.Context, dir string, _ params) figures {
 
 // runTenants submits a bulk action for each tenant and waits for all; it
 // returns how many items were not done at the first attempt.
-func runTenants(ctx context.Context, r *rig, chain raw, tenants, items int) (sentBack int) {
+func runTenants(ctx context.Context, e *engine.Engine, chain raw, tenants, items int) (sentBack int) {
 	var bulks []*engine.BulkAction
 	for i := range tenants {
-		bulks = append(bulks, sure(engine.Submit(ctx, r.Engine, chain, rewards(items), weir.Spec{Tenant: fmt.Sprint("tenant-", i)})))
+		bulks = append(bulks, sure(engine.Submit(ctx, e, chain, rewards(items), weir.Spec{Tenant: fmt.Sprint("tenant-", i)})))
 	}
 	for _, b := range bulks {
 		for _, s := range sure(b.Wait(ctx)).Steps {

@@ -57,7 +57,7 @@ var Deps = []Dep{
 			"internal/server", "internal/assembly", "internal/testkit/nodetest", "internal/cli/..."}},
 	{"github.com/prometheus/client_model", "histograms that are kept by hand", []string{"internal/engine/..."}},
 	{"github.com/redis/rueidis", "Redis and Valkey, pipelined without asking",
-		[]string{"store/redisstore", "internal/testkit/testenv"}},
+		[]string{"store/redisstore", "internal/testkit/testenv", "internal/lab/bench/..."}},
 	{"github.com/rogpeppe/go-internal", "tests of the commands as text scripts", nil},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "JSON schema of an action's items", []string{"internal/edge/mapping"}},
 	{"github.com/spf13/cobra", "commands, help and shell completion", terminal},

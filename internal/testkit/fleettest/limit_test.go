@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/internal/testkit/fleettest"
+	"github.com/weirhq/weir/internal/testkit/testenv"
+	"github.com/weirhq/weir/store/redisstore"
 )
 
 // longRun, if set, makes the run of the shared limit as long as what is published
@@ -47,5 +49,63 @@ func TestNodesShareALimitThroughADeath(t *testing.T) {
 	}
 	if used(began, ended) < least {
 		t.Errorf("%.1f %% of the limit was used, want at least %.0f %%", 100*used(began, ended), 100*least)
+	}
+}
+
+// A limit starts at once on a store that can prove that it has granted nothing of it, and holds through restarts of
+// the server, of all nodes, and of both. The judge fails the test for any second above the limit.
+func TestALimitStartsAtOnceAndHoldsThroughEveryRestart(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		mode   redisstore.Mode
+		conf   []string
+		within time.Duration // from the first submit to the first call, on a machine that others use, too
+	}{
+		{"log synced with every write", redisstore.Disk, []string{"appendfsync", "always"}, 1500 * time.Millisecond},
+		{"log synced every second", redisstore.Memory, nil, 1500 * time.Millisecond},
+		{"no log", redisstore.Memory, []string{"appendonly", "no"}, patience},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := testenv.Redis(t, tt.conf...)
+			f := fleettest.New(t, fleettest.Config{
+				Addresses: []string{r.Addr}, Mode: tt.mode, LeaseFor: lease, Rate: 1000, Batch: 10, Concurrency: 8,
+			})
+			began := time.Now()
+			stop := f.Busy(8, 300)
+			while(3 * time.Second)
+			restart := func(down time.Duration) {
+				cutAll(f)
+				r.Kill()
+				while(down)
+				r.Restart()
+			}
+			restart(100 * time.Millisecond)
+			while(3 * time.Second)
+			restart(1500 * time.Millisecond)
+			while(3 * time.Second)
+			if tt.name != "no log" { // nobody would remember the work
+				for _, n := range f.Nodes {
+					n.Kill()
+				}
+				restart(0)
+				for _, n := range f.Nodes {
+					n.Start()
+				}
+				while(lease + 2*time.Second)
+			}
+			stop()
+			v := f.Judge(patience)
+			first, some := v.Calls.First(1, began)
+			for life := 2; life <= len(f.Nodes); life++ {
+				if d, ok := v.Calls.First(life, began); ok && (!some || d < first) {
+					first, some = d, true
+				}
+			}
+			t.Logf("first call after %v; longest pauses: %v", ms(first), v.Calls.Gaps()[:3])
+			if !some || first > tt.within {
+				t.Errorf("first call %v after the first submit, want at most %v", first, tt.within)
+			}
+		})
 	}
 }

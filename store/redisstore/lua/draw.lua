@@ -5,7 +5,7 @@
 local n = tonumber(ARGV[9])
 if now < learn then
   save()
-  return { 0, learn - now }
+  return { 0, noted and 0 or learn - now }
 end
 local targets, aimed, promised = {}, 0, 0
 local list = redis.call('HGETALL', KEYS[3])

@@ -2,7 +2,7 @@
 -- KEYS, ARGV[1] to ARGV[8]  see books
 -- ARGV[9]  node    ARGV[10]  client    ARGV[11]  number of its call    ARGV[12]  held    ARGV[13]  used    ARGV[14]  want    ARGV[15]  weight    ARGV[16]  drawn
 -- returns  the quota, nil when the same client's later call was here before
-local room, own, listed, targets = units, 0, false, {}
+local room, own, listed, targets = units, 0, 0, {} -- listed: what is known to be out at this node
 local list = redis.call('HGETALL', KEYS[3])
 for i = 1, #list, 2 do targets[list[i]] = tonumber(list[i + 1]) end
 local target = targets[ARGV[9]] or 0
@@ -11,7 +11,7 @@ local nodes = redis.call('HGETALL', KEYS[2])
 for i = 1, #nodes, 2 do
   local ends, out = string.match(nodes[i + 1], '^(%d+) (%d+)')
   if nodes[i] == ARGV[9] then
-    listed = true
+    listed = tonumber(out)
     local client, call = string.match(nodes[i + 1], '^%d+ %d+ (%S+) (%d+)')
     if client == ARGV[10] and tonumber(call) > tonumber(ARGV[11]) then return false end
     local given, limit = string.match(nodes[i + 1], '(%d+) (%d+)$')
@@ -41,7 +41,7 @@ local function peak() -- most that the permits take at any time: some of those t
 end
 
 local quota, held, used = 0, tonumber(ARGV[12]), tonumber(ARGV[13])
-if held > 0 and not listed then learn = math.max(learn, began + lost) end -- a young server's books do not know of it: they were lost
+if held > listed then learn, noted = math.max(learn, began + lost), false end -- a young server's books do not know of it: they were lost
 if ttl == 0 then
   held = 0
 elseif now < learn then

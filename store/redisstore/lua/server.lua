@@ -4,4 +4,4 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local info = redis.call('INFO', 'server')
 local run = string.match(info, 'run_id:(%w+)')
-local began = now - (string.match(info, 'uptime_in_seconds:(%d+)') - 1) * 1000000 -- counted in begun seconds
+local began = (time[1] - string.match(info, 'uptime_in_seconds:(%d+)') + 1) * 1000000 -- it counts whole seconds of the clock
