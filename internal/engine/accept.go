@@ -116,8 +116,8 @@ func (s *submission) complete() {
 	if c.Canary != nil && c.Canary.Items >= c.Items {
 		c.Canary = nil
 	}
-	if c.Canary == nil { // one with a canary is not shared: its home decides on the rest
-		c.Shards = s.engine.member.Router().Shards(c, s.at.Partition)
+	if c.Canary == nil { // one with a canary is shared by its home, when the rest may run
+		c.Share(s.engine.member.Router().Shards(c, s.at.Partition))
 	}
 }
 
@@ -209,7 +209,7 @@ func (s *submission) claimMoved(ctx context.Context, body []byte, claim store.Cl
 // fingerprint tells whether two submits ask for the same.
 func (s *submission) fingerprint() []byte {
 	same := *s.spec
-	same.ID, same.Submitted, same.Shards, same.Inline, same.Sizes, same.Places = "", 0, nil, false, nil, nil
+	same.ID, same.Submitted, same.Shards, same.Range, same.Inline, same.Sizes, same.Places = "", 0, nil, 0, false, nil, nil
 	raw, _ := json.Marshal(same) // plain data
 	h := sha256.New()
 	h.Write(raw)

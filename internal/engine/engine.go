@@ -98,7 +98,8 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.member = own.NewMember(own.Config{
 		Store: s, Shared: e.shared(), Node: e.node, Slots: o.Slots, LeaseFor: o.LeaseFor, AcceptLoss: o.AcceptLoss,
 		Log: o.Logger, Past: e.past, Losses: &e.losses, Obey: e.limits.ObeyAll, Version: e.limits.Version,
-		Run: func(ctx context.Context, t *own.Tenure) error { return newPart(e, t).own(ctx) },
+		Moved: e.parts.moved,
+		Run:   func(ctx context.Context, t *own.Tenure) error { return newPart(e, t).own(ctx) },
 	}, e.layout, e.fleet)
 	if err := e.waitForFormer(ctx); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)

@@ -166,6 +166,8 @@ func (p *part) step(now int64, in *input) error {
 		return p.messages(now, in.messages)
 	case in.limits:
 		p.relimit(now)
+	case in.reach:
+		p.survey(now)
 	case in.observe != nil:
 		in.observe <- p.look(now) // there is room
 	case in.moved != nil:
@@ -268,6 +270,11 @@ func (p *part) config() partition.Config {
 func (p *part) relimit(now int64) {
 	p.machine.Relimit(now)
 	p.machine.Reweigh(now)
+}
+
+// survey has the machine share its work with the nodes that there are now.
+func (p *part) survey(now int64) {
+	p.machine.Reach(now, partition.Reach{Self: p.no, Nodes: p.engine.member.Reach()})
 }
 
 // tenant is what the partition's machine is told of a tenant.

@@ -21,6 +21,7 @@ type input struct {
 	observe   chan<- []weir.Lane       // tell what the lanes did; there is room for the answer
 	moved     chan<- []telemetry.Moved // tell which bulk actions moved; there is room for the answer
 	limits    bool                     // limits of resources or tenants have changed
+	reach     bool                     // other nodes run other partitions than before
 	remove    *partition.Removal       // of something that is over
 	stop      bool                     // start nothing more: the engine is told to stop
 	renewed   bool                     // the lease is held after all

@@ -32,6 +32,13 @@ func (x *parts) wake(changed bool) {
 	}
 }
 
+// moved tells all loops that other nodes run other partitions than before.
+func (x *parts) moved() {
+	for p := range x.all {
+		p.mail.put(input{reach: true})
+	}
+}
+
 // held yields what the partitions held when they were last looked at.
 func (x *parts) held(yield func(*telemetry.Census) bool) {
 	for p := range x.all {

@@ -29,6 +29,7 @@ func (p *part) own(ctx context.Context) error {
 		return err
 	}
 	e.parts.running[p.no].Store(p)
+	p.mail.put(input{reach: true})
 	p.Serve()
 	e.opts.Logger.LogAttrs(ctx, slog.LevelInfo, "partition taken", slog.Int("partition", p.no),
 		slog.Int64("pending", p.Pending.Load()))

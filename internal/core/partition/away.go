@@ -82,7 +82,11 @@ func (m *Machine) obey(now int64, o *Orders) error {
 		return fmt.Errorf("orders %d of %s: %w", o.Number, o.ID, err)
 	}
 	if have := len(b.shard.ranges); have >= o.From {
-		for _, r := range o.Ranges[min(have-o.From, len(o.Ranges)):] {
+		more := o.Ranges[min(have-o.From, len(o.Ranges)):]
+		if len(more) > 0 {
+			b.shard.last = len(more)
+		}
+		for _, r := range more {
 			b.give(r)
 		}
 	}

@@ -73,6 +73,7 @@ type bulk struct {
 	showAt     int64       // when its items in flight are published; 0: it has none
 	lookAgain  int64       // when its deadline is checked again; 0: it is not
 	loaded     int64       // when it was taken over; 0: it was created here
+	shareAt    int64       // when it is checked whether more nodes should work on it; 0: no time is set
 }
 
 // step is the state of one bulk action at one step: what may be cut next, and what is on its
@@ -124,18 +125,25 @@ func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 	return b
 }
 
+// queueing returns how the queue has to treat the bulk action.
+func (b *bulk) queueing() sched.BulkConfig {
+	c := b.spec
+	q := sched.BulkConfig{
+		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: c.Concurrency, Deadline: c.Deadline, Data: b,
+	}
+	if b.shard != nil {
+		q.Cap, q.Shard = c.capOf(b.shard.no), true
+	}
+	return q
+}
+
 // leastWindow lets small tasks keep a slow store busy.
 const leastWindow = 4096
 
 // enlist adds a bulk action to the queue, with one entry per step.
 func (m *Machine) enlist(now int64, b *bulk) {
-	c, most := b.spec, b.spec.Concurrency
-	if b.shard != nil {
-		most = c.capOf(b.shard.no)
-	}
-	b.queued = m.queue.AddBulk(c.Tenant, sched.BulkConfig{
-		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: most, Deadline: c.Deadline, Shard: b.shard != nil, Data: b,
-	})
+	c := b.spec
+	b.queued = m.queue.AddBulk(c.Tenant, b.queueing())
 	defs := m.steps(c)
 	if len(defs) != len(c.Steps) {
 		b.problem = "unknown_action"

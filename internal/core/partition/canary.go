@@ -141,6 +141,7 @@ func (m *Machine) openConfirmed(now int64, g *generation) {
 				m.stepDue(now, s)
 			}
 			m.offerAll(now, b)
+			m.spread(now, b)
 		}
 	}
 }

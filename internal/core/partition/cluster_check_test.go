@@ -3,6 +3,7 @@ package partition
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
@@ -14,6 +15,8 @@ func (s *site) row(r store.Row) {
 	switch r.Key[0] {
 	case kindBlock:
 		s.blockRow(r)
+	case kindSpec:
+		s.specRow(r)
 	case kindStatus:
 		b := s.find(weir.BulkID(r.Key[1:]))
 		if s.no != b.spec.Shards[0] {
@@ -31,6 +34,28 @@ func (s *site) row(r store.Row) {
 		}
 	}
 }
+
+// specRow: shards are added to a bulk action, and none is taken away.
+func (s *site) specRow(r store.Row) {
+	var c Created
+	if err := json.Unmarshal(r.Value[:len(r.Value)-4], &c); err != nil {
+		s.t.Fatal(err)
+	}
+	b := s.find(c.ID)
+	if s.no != b.spec.Shards[0] || !c.Shared() {
+		return
+	}
+	if n := len(b.spec.Shards); len(c.Shards) < n || !slices.Equal(c.Shards[:n], b.spec.Shards) || b.spec.Shared() && c.Range != b.spec.Range {
+		s.t.Fatalf("the shards of %s became %v, in ranges of %d blocks, after %v and %d", c.ID, c.Shards, c.Range, b.spec.Shards, b.spec.Range)
+	}
+	if b.held() {
+		s.t.Fatalf("%s is shared before it may run as a whole", c.ID)
+	}
+	b.spec = &c
+}
+
+// held reports whether a bulk action may run no more than its canary.
+func (b *watched) held() bool { return b.spec.Canary != nil && !b.approved }
 
 // blockRow: what happened to an item stays so, and a block has rows in one partition alone.
 func (s *site) blockRow(r store.Row) {
@@ -149,6 +174,12 @@ func (c *cluster) checkOwners(b *watched) {
 		c.t.Fatal(err)
 	}
 	for no := range b.states {
+		if !b.spec.Shared() {
+			if b.runBy[no] != b.spec.Shards[0] {
+				c.t.Errorf("%s block %d is not shared, and ran in %d", b.spec.ID, no, b.runBy[no])
+			}
+			continue
+		}
 		if to := b.spec.Shards[owners[no/b.spec.rangeSize()]]; to != b.runBy[no] {
 			c.t.Errorf("%s block %d was given to partition %d, and ran in %d", b.spec.ID, no, to, b.runBy[no])
 		}

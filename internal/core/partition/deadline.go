@@ -14,8 +14,10 @@ import (
 // WordLate is shown for a bulk action that will not end by its deadline.
 const WordLate = "late"
 
-// mind starts to check the deadline of a running bulk action.
+// mind starts to check the deadline of a running bulk action, and whether other nodes should work
+// on it.
 func (m *Machine) mind(now int64, b *bulk) {
+	m.spreadLater(now, b)
 	if b.spec.Deadline == 0 || b.state != weir.BulkRunning || b.lookAgain != 0 {
 		return
 	}

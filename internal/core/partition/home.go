@@ -15,6 +15,7 @@ type home struct {
 	owners  []byte     // by range, as far as given out: the shard that has it
 	lists   [][]uint32 // by shard: its ranges, ascending
 	items   []int64    // by shard: the items of those
+	last    []int      // by shard: how many it was given last; 0: none by this owner
 	tallies []Tally    // by shard: the newest; that of the home itself stays empty
 	fresh   []bool     // by shard: the tally is not in the rows yet
 	told    []told     // by shard: the newest orders
@@ -62,7 +63,7 @@ type Outgoing struct {
 func newHome(c *Created) *home {
 	n := len(c.Shards)
 	return &home{
-		lists: make([][]uint32, n), items: make([]int64, n),
+		lists: make([][]uint32, n), items: make([]int64, n), last: make([]int, n),
 		tallies: make([]Tally, n), fresh: make([]bool, n), told: make([]told, n),
 	}
 }
@@ -76,26 +77,40 @@ func (h *home) grant(c *Created, to int) uint32 {
 	return r
 }
 
-// topUp gives ranges to the shards that have less than two left, in turn. The home uses its own
-// after the commit that grants them is confirmed: until then a takeover could grant them to
-// another shard.
+// topUp gives ranges to the shards that run short, in turn. The home uses its own after the
+// commit that grants them is confirmed: until then a takeover could grant them to another shard.
 func (m *Machine) topUp(b *bulk) {
-	s, h := b.shard, b.shard.home
+	h := b.shard.home
 	for again := !b.stopping() && !b.held(); again; {
 		again = false
 		for to := range h.lists {
-			if uint32(len(h.owners)) == b.spec.ranges() || len(h.lists[to])-max(1, b.begunBy(to)) >= 1 {
+			if b.ungiven() == 0 || len(h.lists[to])-max(1, b.begunBy(to)) >= enough(h.last[to]) {
 				continue
 			}
-			r := h.grant(b.spec, to)
-			if to == 0 {
-				h.own = append(h.own, r)
+			h.last[to] = b.batch()
+			for range h.last[to] {
+				m.grantNext(b, to)
 			}
-			s.rest -= b.spec.itemsOf(r)
 			again = true
 			m.touch(b)
 		}
 	}
+}
+
+// batch returns how many ranges are given to a shard at once: the less is left the fewer, so that
+// all shards end together.
+func (b *bulk) batch() int {
+	left := b.ungiven()
+	return max(1, min(left/(4*len(b.spec.Shards)), int(rangeBlocks/b.spec.rangeSize())))
+}
+
+// grantNext gives the next range to a shard.
+func (m *Machine) grantNext(b *bulk, to int) {
+	r := b.shard.home.grant(b.spec, to)
+	if to == 0 {
+		b.shard.home.own = append(b.shard.home.own, r)
+	}
+	b.shard.rest -= b.spec.itemsOf(r)
 }
 
 // stopping reports whether the bulk action starts nothing more.
@@ -241,6 +256,7 @@ func (m *Machine) takeOwn(now int64, b *bulk) {
 	if len(h.sealed) == 0 || b.stopping() {
 		return
 	}
+	b.shard.last = len(h.sealed)
 	for _, r := range h.sealed {
 		b.give(r)
 	}

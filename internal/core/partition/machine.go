@@ -7,9 +7,9 @@
 // write. The effects of a result (the next step, completion, published counters) take place
 // only when the commit that carries it has been confirmed.
 //
-// Several partitions share a huge bulk action: its home gives ranges of blocks to the shards
-// and adds up their tallies, by messages to their inboxes, which [Effects] holds for the owner
-// to send; see shard.go.
+// Several partitions share a bulk action that is large or takes long: its home gives ranges of
+// blocks to the shards and adds up their tallies, by messages to their inboxes, which [Effects]
+// holds for the owner to send; see shard.go and spread.go.
 //
 // The package is pure: time and random numbers are arguments, nothing blocks, and the same
 // inputs give the same outputs. It uses the types of messages, rows and batches of package
@@ -61,6 +61,7 @@ type Machine struct {
 	queue    *capacity.Party
 	offers   bool // its offers may start
 	bulks    map[weir.BulkID]*bulk
+	reach    Reach
 	shared   []*bulk              // those of them that other partitions work on too
 	over     map[weir.BulkID]bool // shards that have ended: late orders do not start them again
 	tenants  map[string]tenant    // with bulk actions here

@@ -37,11 +37,12 @@ type Created struct {
 	Block       []byte        `json:"-"`                // that block, until it is a row
 	Again       bool          `json:"again,omitempty"`  // submitted again after the store may have lost it: the owner checks whether it knows it
 	Shards      []int         `json:"shards,omitempty"` // partitions that share the work, the home first; nil: the home does it all
+	Range       uint32        `json:"range,omitempty"`  // blocks in a range of a shared one; 0: at least ten
 
 	Text    json.RawMessage    `json:"text,omitempty"`     // describes the chain, where it is not registered
 	Hold    bool               `json:"hold,omitempty"`     // waits for a start command
 	StartAt int64              `json:"start_at,omitempty"` // starts by itself; 0: at once, or see Hold
-	Canary  *Canary            `json:"canary,omitempty"`   // runs first; only if not shared
+	Canary  *Canary            `json:"canary,omitempty"`   // runs first, at the home
 	Rates   map[string]float64 `json:"rates,omitempty"`    // items per second by step
 	Rules   uint64             `json:"rules,omitempty"`    // counts changes of tier, priority, concurrency, rates and stop rule
 	RulesBy string             `json:"rules_by,omitempty"` // mark of the last change

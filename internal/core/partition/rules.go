@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/internal/core/sched"
 )
 
 // ruleSet holds the rules of a bulk action that can be changed, as sent to shards.
@@ -16,10 +15,11 @@ type ruleSet struct {
 	Concurrency int                `json:"concurrency,omitempty"`
 	Rates       map[string]float64 `json:"rates,omitempty"`
 	StopOn      weir.StopRule      `json:"stop_on"`
+	Shards      []int              `json:"shards,omitempty"` // that divide the concurrency and the rates
 }
 
 func (c *Created) rules() *ruleSet {
-	return &ruleSet{c.Rules, c.RulesBy, c.Tier, c.Priority, c.Concurrency, c.Rates, c.StopOn}
+	return &ruleSet{c.Rules, c.RulesBy, c.Tier, c.Priority, c.Concurrency, c.Rates, c.StopOn, c.Shards}
 }
 
 // change changes the rules of a bulk action that has not ended.
@@ -62,12 +62,11 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	spec := *b.spec
 	spec.Rules, spec.RulesBy, spec.Tier, spec.Priority, spec.Concurrency, spec.Rates, spec.StopOn = r.Number, r.By,
 		r.Tier, r.Priority, r.Concurrency, r.Rates, r.StopOn
-	b.spec = &spec
-	most := spec.Concurrency
-	if b.shard != nil {
-		most = spec.capOf(b.shard.no)
+	if b.away() && len(r.Shards) > len(spec.Shards) { // more have come since it was made
+		spec.Shards = r.Shards
 	}
-	m.queue.SetBulk(now, b.queued, sched.BulkConfig{Priority: spec.Priority, Tier: spec.Tier.Rank(), Cap: most})
+	b.spec = &spec
+	m.queue.SetBulk(now, b.queued, b.queueing())
 	for _, s := range b.steps {
 		was := s.pace.Rate()
 		s.setPace(now, b)
@@ -78,4 +77,5 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	m.offerAll(now, b)
 	m.writeSpec(b)
 	m.touch(b)
+	m.spreadLater(now, b)
 }

@@ -16,7 +16,7 @@ import "github.com/weirhq/weir/internal/core/block"
 // other side shows that it has it.
 
 const (
-	rangeBlocks = 10   // in a range, about ten thousand items
+	rangeBlocks = 10   // given out at once, about ten thousand items
 	mostRanges  = 4096 // of a bulk action; a larger one has larger ranges
 	mostShards  = 255  // the owner of a range is one byte
 )
@@ -24,9 +24,22 @@ const (
 // Shared reports whether several partitions work on the bulk action.
 func (c *Created) Shared() bool { return len(c.Shards) > 1 }
 
+// Share has several partitions share the bulk action, the home first; nil: the home does it all.
+func (c *Created) Share(shards []int) {
+	if len(shards) > 1 {
+		c.Shards, c.Range = shards, c.grain()
+	}
+}
+
+// grain returns the least number of blocks in a range.
+func (c *Created) grain() uint32 { return max(1, (c.Blocks()+mostRanges-1)/mostRanges) }
+
 // rangeSize returns the number of blocks in a range.
 func (c *Created) rangeSize() uint32 {
-	return max(rangeBlocks, (c.Blocks()+mostRanges-1)/mostRanges)
+	if c.Range > 0 {
+		return c.Range
+	}
+	return max(rangeBlocks, c.grain())
 }
 
 // ranges returns the number of ranges.
@@ -74,6 +87,7 @@ type shard struct {
 	end    uint32   // the block after the range under the cursor
 	base   int64    // position of the first item of the block under the cursor
 	given  int64    // items of its ranges
+	last   int      // ranges that it was given last
 	rest   int64    // items not given to any shard, as far as known here
 
 	home *home // set in the home
@@ -104,8 +118,12 @@ func (b *bulk) seek() {
 	s.begun++
 }
 
-// short reports whether no range is left beyond the one under the cursor.
-func (s *shard) short() bool { return len(s.ranges)-s.begun < 1 }
+// short reports whether the shard needs more ranges: less than half of those that it was given
+// last are left beyond the one under the cursor.
+func (s *shard) short() bool { return len(s.ranges)-s.begun < enough(s.last) }
+
+// enough returns how many ranges a shard has to have left that was given so many last.
+func enough(last int) int { return max(1, last/2) }
 
 // openedOf records that a block of a shared bulk action was opened: the range under the cursor
 // may be its last.

@@ -103,6 +103,7 @@ func (m *Machine) alarm(now int64, b *bulk) {
 	m.lookAhead(now, b)
 	m.judgeCalls(now, b)
 	m.showInFlight(now, b)
+	m.spread(now, b)
 	if b.atHome() {
 		m.homeAlarm(now, b)
 	}

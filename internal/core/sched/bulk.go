@@ -276,7 +276,7 @@ func (q *Queue) ResumeBulk(now int64, g *Bulk) {
 	}
 }
 
-// SetBulk changes the priority, tier and cap of g, and nothing else. Tasks in flight are not touched.
+// SetBulk changes the priority, tier and cap of g and whether it is a shard, and nothing else. Tasks in flight are not touched.
 func (q *Queue) SetBulk(now int64, g *Bulk, c BulkConfig) {
 	if g.state == bulkRemoved {
 		return
@@ -287,7 +287,7 @@ func (q *Queue) SetBulk(now int64, g *Bulk, c BulkConfig) {
 			q.dequeue(now, e)
 		}
 	}
-	g.priority, g.cap = int32(c.Priority), int32(c.Cap)
+	g.priority, g.cap, g.shard = int32(c.Priority), int32(c.Cap), c.Shard
 	if tier := uint8(min(max(c.Tier, 0), Tiers-1)); tier != g.tier {
 		g.tier = tier
 		for e := g.first; e != nil; e = e.next {

@@ -31,6 +31,8 @@ type Config struct {
 	// Obey has the limits kept that hold now; this node was announced after a time. Version is that of the limits that it keeps to.
 	Obey    func(ctx context.Context, announced time.Time) error
 	Version func() uint64
+	// Moved is told that other nodes run other partitions than before; see [Member.Reach].
+	Moved func()
 	// Run loads a partition and runs it until ctx ends, as its tenure says.
 	Run func(ctx context.Context, t *Tenure) error
 }
@@ -43,6 +45,7 @@ type Member struct {
 	fleet  *Fleet
 	router *Router
 
+	reach   atomic.Pointer[[]int]
 	running [stored.MaxPartitions]atomic.Pointer[Tenure] // that this node owns now
 	taking  [stored.MaxPartitions]atomic.Bool            // that this node has the lease of, and is loading
 	health  health
@@ -77,6 +80,7 @@ func (m *Member) Stay(ctx context.Context) error {
 		news := m.fleet.News.Rung()
 		if err := m.look(ctx); err == nil {
 			m.follow()
+			m.survey()
 			if changed != "" {
 				m.fleet.Tell(ctx, changed, 0)
 				changed = ""

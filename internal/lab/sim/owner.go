@@ -85,6 +85,7 @@ func (o *owner) begin() {
 	o.unjudged, a.unjudged = a.unjudged, nil
 	o.put(func() {})
 	o.readInbox()
+	o.survey()
 	o.node.after(o.w.plan.lease/3, o.keepLease)
 }
 

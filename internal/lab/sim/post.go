@@ -11,15 +11,16 @@ import (
 // posted marks a message from one partition to another in the ledger.
 const posted partition.Verb = "posted"
 
-// share has several partitions work on some bulk actions. Blocks are tiny: only a
-// bulk action of many blocks has ranges to hand out.
+// share has several partitions work on some bulk actions, from the start or once they have run for
+// a while. Blocks are tiny: only a bulk action of many blocks has ranges to hand out.
 func (w *World) share(b *truth) {
 	r := virtual.Named(w.seed, "shards", b.no)
 	n := min(w.plan.partitions, 2+r.IntN(3))
 	if b.spec.Concurrency > 0 {
 		n = min(n, b.spec.Concurrency) // as the engine does
 	}
-	if n < 2 || len(b.items) < 30 || !chance(r, 0.5) {
+	atOnce := n >= 2 && len(b.items) >= 30 && chance(r, 0.5)
+	if !atOnce && (len(b.items) < 8 || b.spec.Inline || !chance(r, 0.7)) {
 		return
 	}
 	b.spec.Sizes = nil
@@ -28,11 +29,15 @@ func (w *World) share(b *truth) {
 		b.spec.Sizes = append(b.spec.Sizes, uint16(size))
 		left -= size
 	}
-	b.spec.Shards = []int{b.partition}
-	for _, p := range r.Perm(w.plan.partitions) {
-		if p != b.partition && len(b.spec.Shards) < n {
-			b.spec.Shards = append(b.spec.Shards, p)
+	if atOnce {
+		shards := []int{b.partition}
+		for _, p := range r.Perm(w.plan.partitions) {
+			if p != b.partition && len(shards) < n {
+				shards = append(shards, p)
+			}
 		}
+		b.spec.Share(shards)
+		b.spec.Range = uint32(r.IntN(4))
 	}
 	*b = *newTruth(b.no, b.partition, b.spec, b.steps)
 	b.place = make([]int, len(b.spec.Sizes))
@@ -50,6 +55,51 @@ func (b *truth) places() []int {
 		return b.spec.Shards
 	}
 	return []int{b.partition}
+}
+
+// surveyEvery is about how often an owner is told which nodes there are.
+const surveyEvery = 500 * millis
+
+// survey tells the machine again and again which node runs which partition.
+func (o *owner) survey() {
+	o.node.after(between(o.node.random, surveyEvery/2, 2*surveyEvery), func() {
+		if o.gone {
+			return
+		}
+		o.put(func() { o.machine.Reach(o.w.Now(), partition.Reach{Self: o.partition, Nodes: o.w.runners()}) })
+		o.survey()
+	})
+}
+
+// runners returns the number of the node that runs each partition.
+func (w *World) runners() []int {
+	runs := slices.Repeat([]int{partition.NoNode}, w.plan.partitions)
+	for p := range runs {
+		if o := w.ownerOf(p); o != nil {
+			runs[p] = o.node.no
+		}
+	}
+	return runs
+}
+
+// checkShards: shards are added to a bulk action that runs, and none is taken away. One with bounds
+// of its own stays with those that share the bounds.
+func (w *World) checkShards(b *truth, c *partition.Created) {
+	if !c.Shared() {
+		return
+	}
+	n := len(b.spec.Shards)
+	w.must(len(c.Shards) >= n && slices.Equal(c.Shards[:n], b.spec.Shards) && c.Shards[0] == b.partition, "I1", b, -1,
+		"the shards of %s became %v after %v", b.spec.ID, c.Shards, b.spec.Shards)
+	if len(c.Shards) == n {
+		return
+	}
+	bounded := c.Concurrency != 0 || len(c.Rates) != 0
+	w.must(!bounded || int(c.Rules) > b.stored[b.partition], "I12", b, -1, "%s has bounds of its own, and its shards became %v after %v",
+		b.spec.ID, c.Shards, b.spec.Shards)
+	w.must(b.spec.Canary == nil || b.phase == wholeRuns, "P6", b, -1, "%s is shared before the rest after its canary may run", b.spec.ID)
+	w.met[SharedLater]++
+	b.spec.Shards, b.spec.Range = c.Shards, c.Range
 }
 
 // post takes a message to another partition's inbox, and tries again until there

@@ -144,13 +144,14 @@ func (w *World) checkOwnLimits(c *call) {
 // appliedSpec: a bulk action is created once; its spec is written again with newer rules alone.
 func (w *World) appliedSpec(o *owner, b *truth, r store.Row) {
 	var c partition.Created
+	err := partition.UnsealJSON(r.Key, r.Value, &c)
+	w.must(err == nil, "sim", b, -1, "%v", err)
 	if b.specs[o.partition] {
-		err := partition.UnsealJSON(r.Key, r.Value, &c)
-		w.must(err == nil, "sim", b, -1, "%v", err)
-		w.must(int(c.Rules) > b.stored[o.partition], "I1", b, -1, "%s was created twice", b.spec.ID)
-	} else if o.partition != b.partition || len(b.changes) > 0 {
-		err := partition.UnsealJSON(r.Key, r.Value, &c)
-		w.must(err == nil, "sim", b, -1, "%v", err)
+		grown := o.partition == b.partition && len(c.Shards) > len(b.spec.Shards)
+		w.must(int(c.Rules) > b.stored[o.partition] || grown, "I1", b, -1, "%s was created twice", b.spec.ID)
+	}
+	if o.partition == b.partition {
+		w.checkShards(b, &c)
 	}
 	k := int(c.Rules)
 	w.must(k <= len(b.changes), "I15", b, -1, "%s has %d changes of its rules, of which there were %d", b.spec.ID, k, len(b.changes))

@@ -30,6 +30,7 @@ const (
 	HandedOver                         // a partition changed hands cleanly
 	ChainUnknown                       // a bulk action waited on a node that did not know its chain
 	SharedEnded                        // several partitions worked on a bulk action to its end
+	SharedLater                        // partitions were added to a bulk action while it ran
 	StaleLeader                        // a lane was told something by a leader before the last
 	LaneFull                           // all workers of a lane had a task
 	HoldSurvived                       // what was held, scheduled or awaiting was so after a takeover
@@ -58,7 +59,7 @@ var situationNames = [...]string{
 	"completion after a takeover", "cancel races the last results", "poison isolated", "retry survives takeover",
 	"pause survives takeover",
 	"deadline", "failure rule", "created message twice", "claim refused", "lease in doubt", "clean hand-over", "unknown chain",
-	"shared by partitions", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
+	"shared by partitions", "shared while it runs", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
 	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated",
 	"changed rules survive takeover",
 	"change while a shard is away", "own rate", "event told again", "tenant at its bound", "limits changed",

@@ -27,12 +27,13 @@ import (
 
 // order is the task of a child.
 type order struct {
-	Role      string // recorder or node
-	Log       string // file of the recorder
+	Role      string // recorder, node or campaign
+	Log       string // file of the recorder, or of the node of a campaign
 	URL       string // of the recorder
 	Life      int    // of the node
 	Addresses []string
 	Config    Config
+	Campaign  CampaignConfig
 }
 
 // Child does the work of this process if a [Fleet] started it, and does not return then. Call
@@ -48,6 +49,8 @@ func Child(ctx context.Context) {
 	case err != nil:
 	case o.Role == "recorder":
 		err = serve(ctx, o)
+	case o.Role == "campaign":
+		err = runNode(ctx, o)
 	default:
 		err = work(ctx, o)
 	}
