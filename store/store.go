@@ -164,6 +164,17 @@ type State interface {
 	// moment, until yield returns an error, which Scan returns. Key and value are valid until
 	// yield returns.
 	Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error
+	// Page returns the first rows of a range as of one moment, limit at most. The caller may keep them. It costs
+	// what it returns, however many rows there are.
+	Page(ctx context.Context, partition int, r Range, limit int) ([]Row, error)
+}
+
+// Range selects rows by their keys.
+type Range struct {
+	Prefix []byte // that the keys begin with
+	After  []byte // keys up to this one are left out; nil: none
+	Before []byte // keys from this one on are left out; nil: none
+	Back   bool   // the greatest key comes first
 }
 
 // Last is the last commit of a partition. It reveals that a store was set back to an earlier

@@ -48,6 +48,8 @@ type partition struct {
 	claims     map[string][]byte
 	generation uint64 // claims of earlier ones are refused
 	rows       map[string][]byte
+	keys       []string // of rows, in order, and some that were deleted
+	added      []string // keys of rows that are not in keys yet, in no order
 	commit     store.Last
 	lease      lease
 }

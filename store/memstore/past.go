@@ -68,12 +68,14 @@ func (p *partition) copy() *partition {
 	for id, of := range p.blocks {
 		c.blocks[id] = maps.Clone(of)
 	}
+	c.added = slices.AppendSeq(c.added, maps.Keys(c.rows))
 	return c
 }
 
 // restore replaces the contents with was, and wakes waiting calls.
 func (p *partition) restore(was *partition) {
 	p.blocks, p.inbox, p.claims, p.rows = was.blocks, was.inbox, was.claims, was.rows
+	p.keys, p.added = was.keys, was.added
 	p.generation, p.commit, p.lease = was.generation, was.commit, was.lease
 	p.last = max(p.last, was.last)
 	if p.wake != nil {

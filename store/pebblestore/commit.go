@@ -157,6 +157,47 @@ func (s *Store) Scan(ctx context.Context, partition int, p []byte, yield func(ke
 	return readErrorOrNil(it.Close())
 }
 
+// Page reads with an iterator, which is a snapshot.
+func (s *Store) Page(ctx context.Context, partition int, r store.Range, limit int) (rows []store.Row, err error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.gate.leave()
+	o := &pebble.IterOptions{LowerBound: rowKey(partition, r.Prefix), UpperBound: after(rowKey(partition, r.Prefix))}
+	if r.After != nil {
+		if k := append(rowKey(partition, r.After), 0); bytes.Compare(k, o.LowerBound) > 0 {
+			o.LowerBound = k
+		}
+	}
+	if r.Before != nil {
+		if k := rowKey(partition, r.Before); bytes.Compare(k, o.UpperBound) < 0 {
+			o.UpperBound = k
+		}
+	}
+	if limit <= 0 || bytes.Compare(o.LowerBound, o.UpperBound) >= 0 {
+		return nil, nil
+	}
+	it, err := s.db.NewIter(o)
+	if err != nil {
+		return nil, readError(err)
+	}
+	first, next := it.First, it.Next
+	if r.Back {
+		first, next = it.Last, it.Prev
+	}
+	for ok := first(); ok && err == nil && len(rows) < limit; {
+		err = give(ctx, it, func(key, value []byte) error {
+			rows = append(rows, store.Row{Key: bytes.Clone(key), Value: append([]byte{}, value...)})
+			return nil
+		})
+		ok = len(rows) < limit && next()
+	}
+	if err != nil {
+		return nil, errors.Join(err, it.Close())
+	}
+	return rows, readErrorOrNil(it.Close())
+}
+
 func give(ctx context.Context, it *pebble.Iterator, yield func(key, value []byte) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

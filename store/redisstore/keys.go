@@ -97,3 +97,22 @@ func lexRange(prefix []byte) (from, to string) {
 	end[len(end)-1]++
 	return from, string(end)
 }
+
+// lex is a range of keys as ZRANGEBYLEX has it.
+type lex struct {
+	from, to string
+	back     bool
+}
+
+// lexOf returns the range of keys of r.
+func lexOf(r store.Range) lex {
+	l := lex{back: r.Back}
+	l.from, l.to = lexRange(r.Prefix)
+	if r.After != nil && (l.from == "-" || string(r.After) >= l.from[1:]) {
+		l.from = "(" + string(r.After)
+	}
+	if r.Before != nil && (l.to == "+" || string(r.Before) < l.to[1:]) {
+		l.to = "(" + string(r.Before)
+	}
+	return l
+}

@@ -126,6 +126,11 @@ func (s *Spread) Scan(ctx context.Context, partition int, prefix []byte, yield f
 	return s.of(partition).Scan(ctx, partition, prefix, yield)
 }
 
+// Page implements [store.State].
+func (s *Spread) Page(ctx context.Context, partition int, r store.Range, limit int) ([]store.Row, error) {
+	return s.of(partition).Page(ctx, partition, r, limit)
+}
+
 // Acquire implements [store.Leases].
 func (s *Spread) Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error) {
 	return s.of(partition).Acquire(ctx, partition, owner, ttl)

@@ -176,7 +176,7 @@ func (s *Store) pages(ctx context.Context, partition int, prefix []byte, limit i
 	for {
 		before := len(rows)
 		var number string
-		if number, rows, err = s.page(ctx, partition, from, to, limit, rows); err != nil {
+		if number, rows, err = s.page(ctx, partition, lex{from, to, false}, limit, rows); err != nil {
 			return nil, false, err
 		}
 		if before == 0 {
@@ -192,9 +192,24 @@ func (s *Store) pages(ctx context.Context, partition int, prefix []byte, limit i
 	}
 }
 
-func (s *Store) page(ctx context.Context, partition int, from, to string, limit int,
-	rows []store.Row) (string, []store.Row, error) {
-	reply, err := s.exec(ctx, s.scripts.scan, s.keysOf(partition).forScan, from, to, fmt.Sprint(limit)).ToArray()
+// Page reads the rows in one call.
+func (s *Store) Page(ctx context.Context, partition int, r store.Range, limit int) ([]store.Row, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		return nil, nil
+	}
+	_, rows, err := s.page(ctx, partition, lexOf(r), limit, nil)
+	return rows, err
+}
+
+func (s *Store) page(ctx context.Context, partition int, l lex, limit int, rows []store.Row) (string, []store.Row, error) {
+	back := "0"
+	if l.back {
+		back = "1"
+	}
+	reply, err := s.exec(ctx, s.scripts.scan, s.keysOf(partition).forScan, l.from, l.to, fmt.Sprint(limit), back).ToArray()
 	if err != nil {
 		return "", nil, s.failed(ctx, "scan", partition, err)
 	}

@@ -24,6 +24,7 @@ type faulty struct {
 	append  func(ctx context.Context, partition int, body []byte, c store.Claim) error
 	read    func(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error)
 	many    func(ctx context.Context, partition int, keys [][]byte) ([][]byte, error)
+	page    func(ctx context.Context, partition int, r store.Range, limit int) ([]store.Row, error)
 	scan    func(ctx context.Context, partition int, prefix []byte, yield func(k, v []byte) error) error
 	put     func(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error
 	acquire func(ctx context.Context, partition int, owner string, ttl time.Duration) (store.Token, error)
@@ -40,7 +41,7 @@ type faulty struct {
 func newFaulty() *faulty {
 	s := memstore.New(memstore.Options{})
 	return &faulty{
-		Store: s, commit: s.Commit, append: s.Append, read: s.Read, many: s.GetMany, scan: s.Scan,
+		Store: s, commit: s.Commit, append: s.Append, read: s.Read, many: s.GetMany, scan: s.Scan, page: s.Page,
 		put: s.PutBlocks, acquire: s.Acquire, release: s.Release, last: s.Last,
 		tell: s.Announce, swap: s.Swap, list: s.List, quotas: quotas{s.Hold, s.Draw, s.SetTargets}, close: s.Close,
 	}
@@ -64,6 +65,10 @@ func (f *faulty) GetMany(ctx context.Context, partition int, keys [][]byte) ([][
 
 func (f *faulty) Scan(ctx context.Context, partition int, prefix []byte, yield func(k, v []byte) error) error {
 	return f.scan(ctx, partition, prefix, yield)
+}
+
+func (f *faulty) Page(ctx context.Context, partition int, r store.Range, limit int) ([]store.Row, error) {
+	return f.page(ctx, partition, r, limit)
 }
 
 func (f *faulty) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
@@ -163,6 +168,20 @@ var faults = []struct {
 				err = errors.Join(err, yield(r.Key, r.Value))
 			}
 			return err
+		}
+	}},
+	{"a page begins at the least key always", "a page has the first rows of a range, in both directions", true, func(f *faulty) {
+		f.page = func(ctx context.Context, partition int, r store.Range, limit int) ([]store.Row, error) {
+			r.Back = false
+			return f.Store.Page(ctx, partition, r, limit)
+		}
+	}},
+	{"a page goes on with the row that it was to leave out", "a page has the first rows of a range, in both directions", true, func(f *faulty) {
+		f.page = func(ctx context.Context, partition int, r store.Range, limit int) ([]store.Row, error) {
+			if r.Before != nil {
+				r.Before = append(r.Before, 0)
+			}
+			return f.Store.Page(ctx, partition, r, limit)
 		}
 	}},
 	{"blocks begin at 0 always", "a block comes back as it was written", true, func(f *faulty) {

@@ -27,6 +27,7 @@ const (
 	OpGet          Op = "Get"
 	OpGetMany      Op = "GetMany"
 	OpScan         Op = "Scan"
+	OpPage         Op = "Page"
 	OpAcquire      Op = "Acquire"
 	OpRenew        Op = "Renew"
 	OpRelease      Op = "Release"
@@ -196,6 +197,13 @@ func (f *Flaky) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]
 func (f *Flaky) Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error {
 	return f.around(ctx, OpScan, partition, func() error {
 		return f.Store.Scan(ctx, partition, prefix, yield)
+	})
+}
+
+// Page may fail.
+func (f *Flaky) Page(ctx context.Context, partition int, r store.Range, limit int) ([]store.Row, error) {
+	return asked(ctx, f, OpPage, partition, func() ([]store.Row, error) {
+		return f.Store.Page(ctx, partition, r, limit)
 	})
 }
 

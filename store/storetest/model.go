@@ -191,6 +191,19 @@ func (m *model) check(r *rapid.T) {
 		wantRows = append(wantRows, k+"="+m.rows[k])
 	}
 	want(r, "rows", strings.Join(rows(r, m.s, part, ""), " "), strings.Join(wantRows, " "))
+	for _, of := range []store.Range{{}, {Back: true}, {After: []byte("a"), Before: []byte("b\xff")}, {Prefix: []byte("b"), Back: true}} {
+		in := slices.DeleteFunc(slices.Sorted(maps.Keys(m.rows)), func(k string) bool {
+			return !strings.HasPrefix(k, string(of.Prefix)) || of.After != nil && k <= string(of.After) || of.Before != nil && k >= string(of.Before)
+		})
+		if of.Back {
+			slices.Reverse(in)
+		}
+		wantRows = wantRows[:0]
+		for _, k := range in[:min(2, len(in))] {
+			wantRows = append(wantRows, k+"="+m.rows[k])
+		}
+		want(r, "page", strings.Join(page(r, m.s, part, of, 2), " "), strings.Join(wantRows, " "))
+	}
 	asked := []string{"c", "b\xff", "never", "aa", "a", "b"}
 	for i, v := range many(r, m.s, part, asked...) {
 		value, ok := m.rows[asked[i]]

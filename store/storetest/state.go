@@ -161,6 +161,35 @@ var stateCases = []testCase{
 		wantErr(t, err, enough)
 		want(t, "calls", calls, 1)
 	}},
+	{"a page has the first rows of a range, in both directions", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		must(t, s.Commit(t.Context(), part, tok, set(1, "b\xff\x01", "3", "b", "1", "a", "0", "b\xff", "", "c", "4", "b0", "5")))
+		must(t, s.Commit(t.Context(), part, tok, &store.Batch{Number: 2, Delete: [][]byte{[]byte("b0")}}))
+		must(t, s.Commit(t.Context(), other, acquire(t, s, other, "a"), set(1, "bb", "elsewhere")))
+		for _, tt := range []struct {
+			r     store.Range
+			limit int
+			want  string
+		}{
+			{store.Range{}, 2, `["a=0" "b=1"]`},
+			{store.Range{Back: true}, 2, `["c=4" "b\xff\x01=3"]`},
+			{store.Range{}, 0, `[]`},
+			{store.Range{Prefix: []byte("b")}, 9, `["b=1" "b\xff=" "b\xff\x01=3"]`},
+			{store.Range{Prefix: []byte("b"), Back: true}, 2, `["b\xff\x01=3" "b\xff="]`},
+			{store.Range{Prefix: []byte("b"), After: []byte("b")}, 1, `["b\xff="]`},
+			{store.Range{Prefix: []byte("b"), After: []byte("a")}, 1, `["b=1"]`},
+			{store.Range{Prefix: []byte("b"), After: []byte("c")}, 1, `[]`},
+			{store.Range{Prefix: []byte("b"), Before: []byte("b\xff"), Back: true}, 9, `["b=1"]`},
+			{store.Range{Prefix: []byte("b"), Before: []byte("c"), Back: true}, 1, `["b\xff\x01=3"]`},
+			{store.Range{Prefix: []byte("b"), Before: []byte("a"), Back: true}, 9, `[]`},
+			{store.Range{After: []byte("a"), Before: []byte("c")}, 9, `["b=1" "b\xff=" "b\xff\x01=3"]`},
+			{store.Range{After: []byte("a"), Before: []byte("c"), Back: true}, 1, `["b\xff\x01=3"]`},
+			{store.Range{After: []byte("c"), Before: []byte("a")}, 9, `[]`},
+			{store.Range{Prefix: []byte("b\xff")}, 9, `["b\xff=" "b\xff\x01=3"]`},
+		} {
+			want(t, fmt.Sprintf("%d rows of %+v", tt.limit, tt.r), fmt.Sprintf("%q", page(t, s, part, tt.r, tt.limit)), tt.want)
+		}
+	}},
 	{"rows are copied both ways", func(t *testing.T, s store.Store) {
 		b := set(1, "key", "mine")
 		must(t, s.Commit(t.Context(), part, acquire(t, s, part, "a"), b))
@@ -172,6 +201,10 @@ var stateCases = []testCase{
 		all, err := s.GetMany(t.Context(), part, [][]byte{[]byte("key")})
 		must(t, err)
 		copy(all[0], "zzzz")
+		first, err := s.Page(t.Context(), part, store.Range{}, 1)
+		must(t, err)
+		copy(first[0].Key, "xxx")
+		copy(first[0].Value, "xxxx")
 		want(t, "rows", fmt.Sprint(rows(t, s, part, "")), "[key=mine]")
 	}},
 	{"a commit whose context has ended writes nothing", func(t *testing.T, s store.Store) {

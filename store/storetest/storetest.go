@@ -159,6 +159,18 @@ func rows(t fataler, s store.Store, partition int, prefix string) []string {
 	return got
 }
 
+// page returns what Page does, as rows does.
+func page(t fataler, s store.Store, partition int, r store.Range, limit int) []string {
+	t.Helper()
+	found, err := s.Page(t.Context(), partition, r, limit)
+	must(t, err)
+	got := []string{}
+	for _, r := range found {
+		got = append(got, fmt.Sprintf("%s=%s", r.Key, r.Value))
+	}
+	return got
+}
+
 // many returns the values that GetMany returns, "nil" for nil.
 func many(t fataler, s store.Store, partition int, keys ...string) []string {
 	t.Helper()
