@@ -106,7 +106,7 @@ func (s *submission) ingest(ctx context.Context, items incoming) error {
 func (s *submission) complete() {
 	c, w := s.spec, s.items
 	c.Items, c.Duplicates = w.Count, w.Duplicates+s.ticket.Duplicates
-	c.Inline, c.Block = w.Inline != nil, w.Inline
+	c.Inline, c.Block, c.Listed = w.Inline != nil, w.Inline, w.Listed
 	if w.Uneven {
 		c.Sizes = w.Sizes
 	}

@@ -32,6 +32,8 @@ type (
 	LookupOptions = readback.LookupOptions
 	// Found is one item and what became of it.
 	Found = readback.Found
+	// Filter selects bulk actions.
+	Filter = readback.Filter
 	// Info is what a bulk action was asked to be, with the changes since.
 	Info = readback.Info
 )
@@ -45,8 +47,19 @@ func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
 	return &BulkAction{Bulk: b, engine: e}, nil
 }
 
-// IDs lists all bulk actions, the newest first; see [readback.Reader.IDs].
-func (e *Engine) IDs(ctx context.Context) ([]weir.BulkID, error) { return e.reader.IDs(ctx) }
+// Page returns bulk actions that a filter selects, the newest first; see [readback.Reader.Page].
+func (e *Engine) Page(ctx context.Context, f Filter, limit int) (list []*BulkAction, next weir.BulkID, err error) {
+	found, next, err := e.reader.Page(ctx, f, limit)
+	for _, b := range found {
+		list = append(list, &BulkAction{Bulk: b, engine: e})
+	}
+	return list, next, err
+}
+
+// Failing lists the bulk actions with failed items, the newest first.
+func (e *Engine) Failing(ctx context.Context) ([]weir.BulkID, error) {
+	return e.reader.Found(ctx, Filter{Failed: true})
+}
 
 // Unfinished lists the bulk actions that have not ended, the newest first.
 func (e *Engine) Unfinished(ctx context.Context) ([]weir.BulkID, error) {

@@ -246,7 +246,7 @@ func TestACancelCostsAFewRowsWhateverTheNumberOfItems(t *testing.T) {
 		before := s.rows.Load()
 		do(t, b.Cancel)
 		wantCounts(t, wait(t, b), 20, 0, 49_980)
-		if got := s.rows.Load() - before; got > 8 {
+		if got := s.rows.Load() - before; got > 12 { // each change of the state moves a row of the index, too
 			t.Errorf("the cancel of 49,980 items and the end wrote %d rows, want a handful", got)
 		}
 	})

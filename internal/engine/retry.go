@@ -170,7 +170,7 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	c := *r.Bulk().Spec
 	c.RetryOf, c.FirstStep, c.Carries, c.RetryKey, c.Submitted = b.ID(), step, true, o.IdempotencyKey, time.Now().UnixNano()
 	c.Deadline, c.Sizes, c.Places, c.Duplicates, c.Canary, c.Hold, c.StartAt, c.Rules = 0, nil, nil, 0, nil, false, 0, 0
-	c.Notify, c.Extra = c.Notify || o.Ticket.Notify, o.Ticket.Extra
+	c.Notify, c.Extra, c.Terms = c.Notify || o.Ticket.Notify, o.Ticket.Extra, o.Ticket.hashes()
 	if o.Ticket.KeepFor != 0 { // else as long as what it was made of
 		c.KeepFor = int64(o.Ticket.KeepFor)
 	}

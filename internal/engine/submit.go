@@ -81,6 +81,7 @@ func (e *Engine) submitIn(ctx context.Context, t Ticket, d weir.Definition, item
 		return nil, fmt.Errorf("submit: %w", err)
 	}
 	c.Notify, c.KeepFor, c.Extra = t.Notify, int64(t.KeepFor), t.Extra
+	c.Terms = t.hashes()
 	b, err := e.submit(ctx, t, c, s, items)
 	if err != nil {
 		return nil, fmt.Errorf("submit %q: %w", c.Name, err)

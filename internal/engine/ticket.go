@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/partition"
 )
 
 // Ticket holds the options of a submit that only the server uses.
@@ -25,6 +26,16 @@ type Ticket struct {
 	// Sole says that no other submit of the ID is under way in this process: one that is refused leaves no items.
 	// Where other processes use the store they stay until the next start, since one of them may submit the same.
 	Sole bool
+	// Terms are texts by which lists find it; see [Filter].
+	Terms []string
 	// Extra is stored with it, and found again in [Info.Extra]. JSON.
 	Extra json.RawMessage
+}
+
+// hashes returns the terms as they are stored.
+func (t *Ticket) hashes() (list []byte) {
+	for _, text := range t.Terms {
+		list = partition.AppendHash(list, partition.TextTerm(text))
+	}
+	return list
 }

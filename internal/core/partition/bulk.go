@@ -61,6 +61,7 @@ type bulk struct {
 	causes   []Cause       // why calls failed, the newest last
 
 	opens      *generation // carries what must be durable before more may run: see runRest, confirmFirst; nil: none
+	index      inIndex     // what the index has after the commit being gathered
 	specIn     *generation // the generation that already writes its spec
 	tells      *generation // the generation that already carries an event of it
 	tellsAt    int         // the index of that event

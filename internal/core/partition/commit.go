@@ -143,6 +143,7 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 	}
 	b.Set = append(b.Set, SealJSON(statusKey(x.spec.ID), &x.status))
 	x.writeGroups(b)
+	x.writeIndex(b)
 	if x.state.Final() || now >= x.latencyDue || x.away() && x.quiet() && !x.shard.away.quiet {
 		b.Set = append(b.Set, x.latencyRows()...)
 		x.latencyDue = now + latencyEvery

@@ -167,9 +167,9 @@ func (m memory) Scan(prefix []byte, yield func(key, value []byte) error) error {
 }
 
 // elsewhere reports whether a kind of row is left out of stories: every commit has the time, and
-// tenant_test.go, groups_test.go and trouble_test.go look at the others.
+// tenant_test.go, groups_test.go, trouble_test.go and index_test.go look at the others.
 func elsewhere(kind byte) bool {
-	return kind == kindTime || kind == kindTenant || kind == kindGroup || kind == kindAction
+	return kind == kindTime || kind == kindTenant || kind == kindGroup || kind == kindAction || kind == kindTerm || kind == kindItem || kind == kindDue
 }
 
 func (m memory) kinds() (list []string) {
@@ -201,7 +201,7 @@ func describe(b *store.Batch) string {
 		}
 	}
 	for _, k := range b.Delete {
-		if k[0] != kindTenant {
+		if !elsewhere(k[0]) {
 			parts = append(parts, "-"+kind(string(k)))
 		}
 	}

@@ -22,6 +22,12 @@ type ManyRows interface {
 	GetMany(keys [][]byte) (values [][]byte, err error)
 }
 
+// PagedRows is ManyRows that can read a part of many rows, as [store.State] describes.
+type PagedRows interface {
+	ManyRows
+	Page(r store.Range, limit int) ([]store.Row, error)
+}
+
 // Load fills an empty machine with the bulk actions that have not ended. Items that were in
 // flight when the last owner died are ready again.
 func (m *Machine) Load(now int64, rows ManyRows) error {
@@ -78,7 +84,7 @@ func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
 		return err
 	}
 	b := m.addBulk(now, spec, s)
-	b.status, b.state = *status, status.State
+	b.status, b.state, b.index = *status, status.State, indexedAs(status)
 	b.status.Lately.GoOn(now)
 	b.regainCalls()
 	m.offerAll(now, b) // a canary has fewer items to offer than it seemed

@@ -50,6 +50,8 @@ type Created struct {
 	KeysOf  weir.BulkID        `json:"keys_of,omitempty"`  // whose idempotency keys its items have; their numbers are in the carried blocks
 	KeepFor int64              `json:"keep_for,omitempty"` // nanoseconds after its end; 0: as long as the engine keeps others
 	Extra   json.RawMessage    `json:"extra,omitempty"`    // the submitter's own data
+	Terms   []byte             `json:"terms,omitempty"`    // hashes of what it is found by beside tenant and state, 8 bytes each
+	Listed  []byte             `json:"listed,omitempty"`   // hashes of its items' ids, 8 bytes each; nil: they are too many
 }
 
 // Blocks returns the number of blocks.

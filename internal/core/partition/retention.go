@@ -125,11 +125,15 @@ func NextRemoval(now int64, rows Rows, id weir.BulkID) (*Removal, error) {
 }
 
 func beginRemoval(now int64, c *Created, s *Status) *Removal {
+	gone := [][]byte{specKey(c.ID), statusKey(c.ID), inlineKey(c.ID)}
+	for _, r := range IndexRows(c, s) {
+		gone = append(gone, r.Key)
+	}
 	return &Removal{
 		ID: c.ID,
 		set: []store.Row{SealJSON(tombstoneKey(c.ID), Tombstone{s.Finished, now}),
 			SealJSON(removingKey(c.ID), &removing{Blocks: c.Blocks(), Stages: c.Stages()})},
-		delete: [][]byte{specKey(c.ID), statusKey(c.ID), inlineKey(c.ID)},
+		delete: gone,
 	}
 }
 

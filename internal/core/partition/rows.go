@@ -32,6 +32,9 @@ import (
 //	e id commit            an event that was not delivered yet
 //	x id                   tombstone: it was removed, and when
 //	y id                   marks a bulk action under removal: its other rows go, too
+//	j term id              index: the bulk action is found by the term
+//	u item id              index: the bulk action has an item whose id has that hash
+//	z time id              index: the bulk action is removed at that time, as it was submitted with
 //	o                      which node owns the partition, and how that ended
 //	t                      time of the last commit
 const (
@@ -52,6 +55,10 @@ const (
 	kindTime    = 't'
 	kindGroup   = 'f'
 	kindTenure  = 'o'
+
+	kindTerm = 'j'
+	kindItem = 'u'
+	kindDue  = 'z'
 
 	kindTombstone = 'x'
 	kindRemoving  = 'y'

@@ -86,6 +86,7 @@ type Stream struct {
 	Sizes      []uint16          // of the blocks so far
 	Uneven     bool              // a block before the last is not full
 	Places     []partition.Place // of the blocks so far, if some were adopted
+	Listed     []byte            // hashes of the ids of an inline block, if they are few; nil: they are not in the index
 	Inline     []byte            // the only block, sealed, if it is small enough to be part of the message; nil: blocks were written
 	Kept       *recall.Kept
 }
@@ -285,6 +286,13 @@ func (w *Stream) inline() error {
 	}
 	if err := w.in.store.PutBlocks(w.ctx, w.partition, w.id, 0, nil); err != nil { // is there room for new work?
 		return err
+	}
+	if b.Len() <= partition.MostListed {
+		w.Listed = []byte{}
+		_ = b.Each(func(_ int, id, _ []byte) error {
+			w.Listed = partition.AppendHash(w.Listed, partition.ItemTerm(filter.Hash(id)))
+			return nil
+		})
 	}
 	w.Sizes = append(w.Sizes, uint16(b.Len()))
 	w.Inline = w.in.codec.Seal(nil, b)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
@@ -27,7 +26,6 @@ type Reader struct {
 	store  Source
 	codec  *block.Codec
 	losses *loss.Book
-	index  index
 	// Partitions returns how many partitions there are.
 	Partitions func() int
 	// Steps returns the steps of a bulk action, nil if this engine does not know them.
@@ -79,12 +77,6 @@ func (r *Reader) Get(ctx context.Context, id weir.BulkID) (*Bulk, error) {
 		return nil, err
 	}
 	return &Bulk{from: r, id: id, Home: p, Spec: spec, Status: status}, nil
-}
-
-// IDs lists all bulk actions, the newest first: ids are in the order of time. The caller must not change the list.
-// One that was removed a moment ago may be in it.
-func (r *Reader) IDs(ctx context.Context) ([]weir.BulkID, error) {
-	return r.index.look(ctx, r, time.Now())
 }
 
 // Unfinished lists the bulk actions that have not ended, the newest first.

@@ -30,19 +30,11 @@ const (
 	lookupAhead  = 64 // that are looked into before the first of them is shown
 )
 
-// Lookup yields the items with that id in all bulk actions, newest first. It opens
-// only the blocks that may contain the id, or every block of a bulk action that
-// was accepted before those were recorded.
+// Lookup yields the items with that id in all bulk actions, newest first. The index names the bulk actions of few items
+// that may have it. Of the others it opens only the blocks that may contain the id.
 func (r *Reader) Lookup(ctx context.Context, id string, o LookupOptions) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
-		ids, err := r.IDs(ctx)
-		if o.Before != "" {
-			n, _ := slices.BinarySearchFunc(ids, o.Before, newestFirst)
-			ids = ids[n:]
-			if len(ids) > 0 && ids[0] == o.Before {
-				ids = ids[1:]
-			}
-		}
+		ids, err := r.Found(ctx, Filter{Item: filter.HashString(id), Before: o.Before})
 		left := o.Most
 		for batch := range slices.Chunk(ids, lookupAhead) {
 			var found [][]Found

@@ -24,6 +24,11 @@ func (r Rows) GetMany(keys [][]byte) ([][]byte, error) {
 	return r.store.GetMany(r.ctx, r.Partition, keys)
 }
 
+// Page implements partition.PagedRows.
+func (r Rows) Page(of store.Range, limit int) ([]store.Row, error) {
+	return r.store.Page(r.ctx, r.Partition, of, limit)
+}
+
 // Scan implements partition.Reader.
 func (r Rows) Scan(prefix []byte, yield func(key, value []byte) error) error {
 	return r.store.Scan(r.ctx, r.Partition, prefix, yield)

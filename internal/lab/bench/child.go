@@ -60,6 +60,9 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) fi
 	"creates":    measureCreates,
 	"creators":   measureCreators,
 	"redis-rate": measureRedisRate,
+	"keep":       measureKeep,
+	"kept":       measureKept,
+	"asking":     measureAsking,
 }
 
 // broken is the error for which a measurement ends.

@@ -43,6 +43,7 @@ var experiments = []experiment{
 	{"endpoint", endpoint},
 	{"segment", segment},
 	{"pages", pages},
+	{"kept", kept},
 }
 
 // claim is one published figure. One of atLeast, atMost and none is set, or

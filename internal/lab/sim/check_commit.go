@@ -35,6 +35,7 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 			b.active = false
 		}
 	}
+	w.appliedIndex(o, batch)
 	was := map[*truth]weir.BulkState{}
 	for _, kind := range [...]byte{rowSpec, rowActive, rowResults, rowBlock, rowGroup, rowEvent, rowStatus} {
 		for _, r := range batch.Set {
@@ -56,6 +57,7 @@ func (w *World) applied(o *owner, batch *store.Batch) {
 		if o.partition == b.partition {
 			w.checkTold(b, was[b], batch.Number)
 			w.checkBulk(b, was[b])
+			w.checkIndex(b)
 		}
 		w.checkGroups(b)
 		w.checkWaits(o, b, batch)

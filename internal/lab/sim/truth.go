@@ -26,8 +26,9 @@ type truth struct {
 	deaths    int  // processes that it ended
 	acked     bool // the submitter was told that it is accepted
 
-	created  bool // by a commit
-	active   bool // marked as not ended
+	created  bool              // by a commit
+	inIndex  map[string]string // rows of the index
+	active   bool              // marked as not ended
 	status   partition.Status
 	head     string // of the status row as it was read last
 	fresh    bool   // the last status row was read

@@ -62,6 +62,15 @@ func (w *World) drawBulk(items int) *truth {
 	if c.Inline = len(c.Sizes) == 1; c.Inline {
 		c.Block = []byte("the items of " + c.ID)
 	}
+	if no%2 == 0 {
+		c.Terms = partition.AppendHash(nil, partition.TextTerm("even"))
+		c.KeepFor = second
+	}
+	if c.Inline && items <= partition.MostListed {
+		for i := range items {
+			c.Listed = partition.AppendHash(c.Listed, partition.ItemTerm(uint64(i)))
+		}
+	}
 	b := newTruth(no, r.IntN(w.plan.partitions), c, w.plan.chains[chain])
 	poisoned := chance(r, w.plan.down.poison)
 	w.share(b)

@@ -29,7 +29,6 @@ type Bulks struct {
 	chains  *chain.Chains
 	store   store.Store
 	vault   *vault.Vault
-	ended   ended
 }
 
 // New returns the bulk actions of an engine and of the drafts for it.

@@ -59,7 +59,6 @@ func TestTheVersionOfTheRulesChangesWithThemAlone(t *testing.T) {
 
 func TestFiltersAreAllMet(t *testing.T) {
 	b := api.BulkAction{Name: "spring mails", Tenant: "growth", State: api.Running, Labels: map[string]string{"team": "a"}, Template: &api.MadeFrom{Name: "mails"}}
-	has := traitsOf(&b)
 	for _, tt := range []struct {
 		name string
 		f    Filter
@@ -75,7 +74,7 @@ func TestFiltersAreAllMet(t *testing.T) {
 		{"another template", Filter{Template: "other"}, false},
 		{"a tenant that the caller does not see", Filter{Sees: func(string) bool { return false }}, false},
 	} {
-		if got := tt.f.match(&has); got != tt.want {
+		if got := tt.f.match(&b); got != tt.want {
 			t.Errorf("%s: match = %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -268,10 +268,11 @@ func ticketOf(id string, d *Draft, sum Sum) (t engine.Ticket, def weir.Definitio
 	default:
 		spec.Hold = !sum.sealed.Start && d.StartAt.IsZero()
 	}
-	extra, err := json.Marshal(extraOf(d, sum))
+	own := extraOf(d, sum)
+	extra, err := json.Marshal(own)
 	t = engine.Ticket{
 		ID: weir.BulkID(id), Expected: sum.Items, Duplicates: sum.Duplicates, AllowEmpty: d.Spec.AllowEmpty, Notify: true,
-		KeepFor: time.Duration(d.Spec.KeepFor), Extra: extra, Sole: sum.parts == 0, // its items are in the request
+		KeepFor: time.Duration(d.Spec.KeepFor), Extra: extra, Terms: own.Terms(), Sole: sum.parts == 0, // its items are in the request
 	}
 	return t, def, spec, err
 }

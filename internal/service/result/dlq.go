@@ -43,13 +43,16 @@ type lot struct {
 // from; empty: at the newest.
 func (s *Results) lots(ctx context.Context, d *DLQ, from string) iter.Seq2[*lot, error] {
 	return func(yield func(*lot, error) bool) {
-		ids, err := s.engine.IDs(ctx)
+		ids, err := []weir.BulkID{weir.BulkID(d.Filter.BulkAction)}, error(nil)
+		if d.Filter.BulkAction == "" {
+			ids, err = s.engine.Failing(ctx)
+		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, id := range ids {
-			if from != "" && string(id) > from || d.Filter.BulkAction != "" && d.Filter.BulkAction != string(id) {
+			if from != "" && string(id) > from {
 				continue
 			}
 			l, err := s.lot(ctx, d, id)

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -27,9 +26,7 @@ type known struct {
 	mu      sync.Mutex
 	ended   map[weir.BulkID]*failures
 	handled map[string]records.Entry[handled]
-	ids     []weir.BulkID // as they were listed last
-	all     []*failures   // of these
-	groups  atomic.Int64  // in the last answer: about as many as in the next
+	groups  atomic.Int64 // in the last answer: about as many as in the next
 }
 
 // failures are the failed items of a bulk action by group, also those that were retried or discarded. Readers share them.
@@ -73,12 +70,8 @@ func (s *Results) failures(ctx context.Context, id weir.BulkID) (*failures, erro
 
 // failed returns the failures of all bulk actions, or of one, and what was retried or discarded of each.
 func (s *Results) failed(ctx context.Context, one string) ([]*failures, map[weir.BulkID]*handled, error) {
-	ids, err := s.engine.IDs(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
 	if one == "" {
-		lots, err := s.allFailures(ctx, ids)
+		lots, err := s.allFailures(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -86,41 +79,30 @@ func (s *Results) failed(ctx context.Context, one string) ([]*failures, map[weir
 		return lots, noted, err
 	}
 	id := weir.BulkID(one)
-	newestFirst := func(a, b weir.BulkID) int { return cmp.Compare(b, a) }
-	if _, kept := slices.BinarySearchFunc(ids, id, newestFirst); !kept {
-		return nil, nil, nil
-	}
 	f, err := s.failures(ctx, id)
-	if err != nil {
+	if f == nil || err != nil {
 		return nil, nil, err
 	}
 	h, err := s.finishBegun(ctx, one)
 	return []*failures{f}, map[weir.BulkID]*handled{id: &h}, err
 }
 
-// allFailures returns the failures of bulk actions, nil for those that were removed. The caller must not change the list.
-func (s *Results) allFailures(ctx context.Context, ids []weir.BulkID) ([]*failures, error) {
-	s.known.mu.Lock()
-	all := slices.Clone(s.known.all)
-	if len(ids) == 0 || len(s.known.ids) != len(ids) || &s.known.ids[0] != &ids[0] { // lists of ids are replaced when they change
-		all = make([]*failures, len(ids))
-		for i, id := range ids {
-			all[i] = s.known.ended[id]
-		}
+// allFailures returns the failures of all bulk actions that have some, the newest first.
+func (s *Results) allFailures(ctx context.Context) ([]*failures, error) {
+	ids, err := s.engine.Failing(ctx)
+	if err != nil {
+		return nil, err
 	}
-	s.known.mu.Unlock()
-	for i, f := range all {
-		if f != nil && f.ended {
-			continue
-		}
-		var err error
-		if all[i], err = s.failures(ctx, ids[i]); err != nil {
+	all := make([]*failures, 0, len(ids))
+	for _, id := range ids {
+		f, err := s.failures(ctx, id)
+		if err != nil {
 			return nil, err
 		}
+		if f != nil {
+			all = append(all, f)
+		}
 	}
-	s.known.mu.Lock()
-	defer s.known.mu.Unlock()
-	s.known.ids, s.known.all = ids, all
 	return all, nil
 }
 

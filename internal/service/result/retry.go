@@ -154,16 +154,17 @@ func (s *Results) submitRetry(ctx context.Context, id string, before []handling,
 	if err != nil {
 		return nil, err
 	}
-	extra, err := json.Marshal(stored.Extra{ // nothing that depends on the time: a repeat must submit the same
+	own := stored.Extra{ // nothing that depends on the time: a repeat must submit the same
 		Steps: x.Steps, Params: x.Params, Labels: x.Labels, KeepFor: x.KeepFor, UndoOf: x.UndoOf, Created: h.At,
-	})
+	}
+	extra, err := json.Marshal(own)
 	if err != nil {
 		return nil, err
 	}
 	var failed error
 	list, err := b.Retry(ctx, engine.RetryOptions{
 		State: h.Which.State, Step: h.Which.Step, Rate: weir.Rate(h.Rate), NewKeys: h.NewKeys, IdempotencyKey: h.Key,
-		Ticket: engine.Ticket{Notify: true, Extra: extra},
+		Ticket: engine.Ticket{Notify: true, Extra: extra, Terms: own.Terms()},
 		Match: func(r *report.Row) bool {
 			yes, err := meant.takes(r)
 			if err != nil && failed == nil {

@@ -16,7 +16,7 @@ type Left struct {
 }
 
 // Surveyor collects metrics about the bulk actions of this node's partitions. A pass costs a few
-// reads for each bulk action that has not ended, and reads no items. One that has ended is read once.
+// reads for each bulk action that has not ended, and reads no items. One with failures that has ended is read once.
 //
 // Only one goroutine may call Look; [Surveyor.Error] may be called concurrently.
 type Surveyor struct {
@@ -30,7 +30,7 @@ func (s *Results) Surveyor() *Surveyor { return &Surveyor{results: s, told: newF
 // Look returns the DLQ of this node's partitions by action, and forecasts bulk actions that have
 // started since the last call.
 func (v *Surveyor) Look(ctx context.Context) (map[string]Left, error) {
-	ids, err := v.results.engine.IDs(ctx)
+	failing, err := v.results.engine.Failing(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (v *Surveyor) Look(ctx context.Context) (map[string]Left, error) {
 		return nil, err
 	}
 	sum, open := map[string]Left{}, map[string]standing{}
-	for _, id := range ids {
+	for _, id := range failing {
 		if !v.results.engine.Owns(id) {
 			continue
 		}
@@ -56,7 +56,13 @@ func (v *Surveyor) Look(ctx context.Context) (map[string]Left, error) {
 				addLeft(sum, g.Action, Left{g.Count, g.First})
 			}
 		}
-		if !f.ended {
+	}
+	unfinished, err := v.results.engine.Unfinished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range unfinished {
+		if v.results.engine.Owns(id) {
 			if err := v.follow(ctx, id, open); err != nil {
 				return nil, err
 			}

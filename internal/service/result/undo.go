@@ -187,7 +187,7 @@ func (s *Results) submitUndo(ctx context.Context, b *engine.BulkAction, x *store
 	if err != nil {
 		return err
 	}
-	_, err = s.engine.SubmitAs(ctx, engine.Ticket{ID: weir.BulkID(u.ID), Notify: true, Extra: extra},
+	_, err = s.engine.SubmitAs(ctx, engine.Ticket{ID: weir.BulkID(u.ID), Notify: true, Extra: extra, Terms: own.Terms()},
 		weir.Definition{Name: chain.Cut("undo+"+info.Name, 128), Text: text}, undoItems(ctx, b, x), spec)
 	return err
 }

@@ -9,6 +9,7 @@ package stored
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -164,3 +165,27 @@ func (x *Extra) ActionOf(step string) string {
 	}
 	return step
 }
+
+// Terms returns what lists find the bulk action by.
+func (x *Extra) Terms() (terms []string) {
+	for key, value := range x.Labels {
+		terms = append(terms, LabelTerm(key), LabelTerm(key+"="+value))
+	}
+	slices.Sort(terms) // a repeat submits the same
+	if x.From != nil {
+		terms = append(terms, TemplateTerm(x.From.Name))
+	}
+	if x.UndoOf != "" {
+		terms = append(terms, UndoTerm(x.UndoOf))
+	}
+	return terms
+}
+
+// LabelTerm returns the term of bulk actions with a label, key=value, or key for any value.
+func LabelTerm(label string) string { return "label\x00" + label }
+
+// TemplateTerm returns the term of bulk actions created from a template.
+func TemplateTerm(name string) string { return "template\x00" + name }
+
+// UndoTerm returns the term of bulk actions that undo one.
+func UndoTerm(of string) string { return "undo_of\x00" + of }

@@ -1,0 +1,114 @@
+package partition
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
+)
+
+// Entry is a bulk action as found in the index. Tenant and Name are known if it was found by a state alone.
+type Entry struct {
+	ID           weir.BulkID
+	Tenant, Name string
+}
+
+// pageOf reads a part of the entries under a key that ends before the id, the newest before an id first; "": all.
+func pageOf(rows PagedRows, prefix []byte, before weir.BulkID, limit int) ([]store.Row, error) {
+	r := store.Range{Prefix: prefix, Back: true}
+	if before != "" {
+		r.Before = append(slices.Clone(prefix), before...)
+	}
+	return rows.Page(r, limit)
+}
+
+// EntriesOf returns up to limit bulk actions that have a term, the newest before one first; "": all.
+func EntriesOf(rows PagedRows, t Term, before weir.BulkID, limit int) ([]Entry, error) {
+	page, err := pageOf(rows, []byte(t), before, limit)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Entry, len(page))
+	for i, r := range page {
+		if list[i].ID, err = indexed(r.Key); err != nil {
+			return nil, err
+		}
+		if len(r.Value) > 0 {
+			raw, err := unseal(r.Key, r.Value)
+			if err != nil {
+				return nil, err
+			}
+			tenant, name, _ := bytes.Cut(raw, []byte{0})
+			list[i].Tenant, list[i].Name = string(tenant), string(name)
+		}
+	}
+	return list, nil
+}
+
+// HaveAny returns those of the entries that have at least one of some terms.
+func HaveAny(rows ManyRows, list []Entry, terms []Term) ([]Entry, error) {
+	keys := make([][]byte, 0, len(list)*len(terms))
+	for _, e := range list {
+		for _, t := range terms {
+			keys = append(keys, termKey(t, e.ID))
+		}
+	}
+	found, err := rows.GetMany(keys)
+	if err != nil {
+		return nil, err
+	}
+	var kept []Entry
+	for i, e := range list {
+		if slices.ContainsFunc(found[i*len(terms):(i+1)*len(terms)], func(v []byte) bool { return v != nil }) {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+// Stored is a bulk action as read from its rows.
+type Stored struct {
+	Spec   *Created
+	Status *Status
+}
+
+// ReadAll reads spec and status of bulk actions together. One that was removed is nil.
+func ReadAll(rows ManyRows, ids []weir.BulkID) ([]*Stored, error) {
+	keys := make([][]byte, 0, 2*len(ids))
+	for _, id := range ids {
+		keys = append(keys, specKey(id), statusKey(id))
+	}
+	found, err := rows.GetMany(keys)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*Stored, len(ids))
+	for i := range ids {
+		if found[2*i] == nil || found[2*i+1] == nil {
+			continue
+		}
+		s := &Stored{&Created{}, &Status{}}
+		if err := UnsealJSON(keys[2*i], found[2*i], s.Spec); err != nil {
+			return nil, err
+		}
+		if err := UnsealJSON(keys[2*i+1], found[2*i+1], s.Status); err != nil {
+			return nil, err
+		}
+		list[i] = s
+	}
+	return list, nil
+}
+
+// NewestOf returns up to limit bulk actions and shards, as [EntriesOf] does.
+func NewestOf(rows PagedRows, before weir.BulkID, limit int) ([]Entry, error) {
+	page, err := pageOf(rows, []byte{kindSpec}, before, limit)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Entry, len(page))
+	for i, r := range page {
+		list[i].ID = weir.BulkID(r.Key[1:])
+	}
+	return list, nil
+}

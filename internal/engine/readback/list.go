@@ -1,0 +1,191 @@
+package readback
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/stored"
+	"golang.org/x/sync/errgroup"
+)
+
+// Filter selects bulk actions. The zero value selects all.
+type Filter struct {
+	Tenants []string         // of one of these
+	States  []weir.BulkState // in one of these
+	Terms   []string         // submitted with all of these; see Ticket.Terms
+	RetryOf weir.BulkID      // that retry this one
+	Failed  bool             // with failed items
+	// Item is the hash of an item's id: of bulk actions that may have it. 0: of all.
+	Item uint64
+	// Keep leaves out bulk actions by tenant and name.
+	Keep func(tenant, name string) bool
+	// Before leaves out this bulk action and newer ones: where a page ended, another goes on.
+	Before weir.BulkID
+}
+
+// lookAhead bounds how many entries of the index a page looks at beyond those that it shows, over all partitions.
+const lookAhead = 20_000
+
+// readCost is how many entries count as much as a bulk action that is read and not shown.
+const readCost = 20
+
+// newestFirst compares ids, which are in the order of time.
+func newestFirst(a, b weir.BulkID) int { return strings.Compare(string(b), string(a)) }
+
+// Page returns bulk actions, the newest first, and where the next page begins; "": there is none. It costs what it
+// shows: a page that looked at too many that it does not show ends early, with fewer bulk actions than the limit.
+func (r *Reader) Page(ctx context.Context, f Filter, limit int) (list []*Bulk, next weir.BulkID, err error) {
+	m, err := r.merge(ctx, f, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	for len(list) <= limit {
+		id, err := m.next(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		if id == "" {
+			return list, m.rest, nil
+		}
+		b, err := m.bulk(ctx, id)
+		if err != nil {
+			return nil, "", err
+		}
+		if b == nil || b.Status != nil && len(f.States) > 0 && !slices.Contains(f.States, b.Status.State) {
+			m.left = max(0, m.left-readCost)
+			continue
+		}
+		list = append(list, b)
+	}
+	return list[:limit], list[limit-1].id, nil
+}
+
+// Found lists the ids of all bulk actions that a filter selects, the newest first. One that was removed a moment ago
+// may be among them.
+func (r *Reader) Found(ctx context.Context, f Filter) (ids []weir.BulkID, err error) {
+	m, err := r.merge(ctx, f, mostEntries)
+	if err != nil {
+		return nil, err
+	}
+	m.left = -1
+	for {
+		id, err := m.next(ctx)
+		if err != nil || id == "" {
+			return ids, err
+		}
+		ids = append(ids, id)
+	}
+}
+
+// merged yields the ids that the partitions found, the newest first.
+type merged struct {
+	from  *Reader
+	f     Filter
+	parts []*listing
+	left  int         // entries that may be looked at; below 0: any number
+	rest  weir.BulkID // where the look ended, if it ended early
+	last  weir.BulkID // that was returned
+}
+
+func (r *Reader) merge(ctx context.Context, f Filter, limit int) (*merged, error) {
+	m := &merged{from: r, f: f, left: lookAhead}
+	groups := f.groups()
+	for p := range r.Partitions() {
+		m.parts = append(m.parts, &listing{
+			from: r, no: p, groups: groups, keep: f.Keep, before: f.Before,
+			size: min(max(leastEntries, 2*limit/r.Partitions()), mostEntries),
+		})
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(lookupAtOnce)
+	for _, l := range m.parts {
+		g.Go(func() error { return l.begin(ctx, &f) })
+	}
+	return m, g.Wait()
+}
+
+// next returns the newest id that is left; "": there is none, or the look has ended.
+func (m *merged) next(ctx context.Context) (weir.BulkID, error) {
+	for {
+		if err := m.readOn(ctx); err != nil {
+			return "", err
+		}
+		var first *listing
+		m.rest = "" // what is older may be of a partition that was not looked at so far
+		for _, l := range m.parts {
+			switch {
+			case len(l.found) == 0 && !l.over:
+				m.rest = max(m.rest, l.before)
+			case len(l.found) > 0 && (first == nil || l.found[0] > first.found[0]):
+				first = l
+			}
+		}
+		if first == nil || first.found[0] < m.rest {
+			return "", nil
+		}
+		id := first.found[0]
+		first.found = first.found[1:]
+		if id != m.last {
+			m.last = id
+			return id, nil
+		}
+	}
+}
+
+// readOn reads entries of the partitions of which none is left, while it may.
+func (m *merged) readOn(ctx context.Context) error {
+	for _, l := range m.parts {
+		for len(l.found) == 0 && !l.over && m.left != 0 {
+			n, err := l.more(ctx)
+			if err != nil {
+				return err
+			}
+			if m.left > 0 {
+				m.left = max(0, m.left-n)
+			}
+		}
+	}
+	return nil
+}
+
+// bulk returns a bulk action that was found; nil: it was removed meanwhile.
+func (m *merged) bulk(ctx context.Context, id weir.BulkID) (*Bulk, error) {
+	p, err := stored.Home(id, m.from.Partitions())
+	if err != nil {
+		return nil, err
+	}
+	return m.parts[p].bulk(ctx, id)
+}
+
+// groups returns what a bulk action must have: one term at least of each group.
+func (f *Filter) groups() (all [][]partition.Term) {
+	var tenants, states []partition.Term
+	for _, name := range f.Tenants {
+		tenants = append(tenants, partition.TenantTerm(name))
+	}
+	for _, text := range f.Terms {
+		all = append(all, []partition.Term{partition.TextTerm(text)})
+	}
+	if f.RetryOf != "" {
+		all = append(all, []partition.Term{partition.RetryTerm(f.RetryOf)})
+	}
+	if f.Item != 0 {
+		all = append(all, []partition.Term{partition.ItemTerm(f.Item), partition.UnlistedTerm()})
+	}
+	if f.Failed {
+		all = append(all, []partition.Term{partition.FailedTerm()})
+	}
+	among := f.States
+	if len(among) == 0 && f.Keep != nil && len(all)+len(tenants) == 0 {
+		for s := weir.BulkRunning; s <= weir.BulkAwaiting; s++ {
+			among = append(among, s) // whose rows have what it is kept by
+		}
+	}
+	for _, s := range among {
+		states = append(states, partition.StateTerm(s))
+	}
+	return slices.DeleteFunc(append(all, tenants, states), func(g []partition.Term) bool { return len(g) == 0 })
+}
