@@ -64,7 +64,8 @@ func (s *Server) bulkRoutes() {
 			"With a template, the template defines steps and rules; the request sets its parameters, and may set name, tenant, "+
 			"labels, items, source, item_id, tier, priority, start, start_at and deadline."), s.createBulk)
 	add(s, get(access.Read, "bulk_action.list", bulkPath, tag, "List bulk actions, the newest first").
-		about("A page may have fewer entries than limit, or none, even if has_more is true: a search in names looks at a bounded number."), s.listBulk)
+		about("A page may have fewer entries than limit, or none, even if has_more is true: a search in names looks at a bounded "+
+			"number."), s.listBulk)
 	add(s, get(access.Read, "bulk_action.get", bulkPath+"/{id}", tag, "Get a bulk action").
 		about("The ETag covers the rules that can be changed. It changes with them, and stays the same while counts change."), s.getBulk)
 	add(s, patch(access.Control, "bulk_action.change", bulkPath+"/{id}", tag,
@@ -184,7 +185,8 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 	if err != nil {
 		return nil, err
 	}
-	f := bulk.Filter{Sees: caller(ctx).Sees, Tenants: caller(ctx).Tenants, States: states(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label,
+	who := caller(ctx)
+	f := bulk.Filter{Sees: who.Sees, Tenants: who.Tenants, States: states(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label,
 		Template: in.Template}
 	list, next, err := s.svc.Bulks.List(ctx, f, before, in.Limit)
 	if err != nil {

@@ -90,6 +90,12 @@ func TestDamagedRowsAreFound(t *testing.T) {
 				return err
 			}
 		}
+		if key[0] == kindTerm {
+			read = func() error {
+				_, err := EntriesOf(b.rows, Term(key[:9]), "", 1)
+				return err
+			}
+		}
 		for i := range value {
 			value[i] ^= 0x40
 			if err := read(); !errors.Is(err, store.ErrCorrupt) {

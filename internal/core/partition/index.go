@@ -129,10 +129,16 @@ func indexedAs(s *Status) inIndex { return inIndex{true, s.State, s.Failed > 0} 
 // writeIndex adds the changes of the index to the commit being cut.
 func (x *bulk) writeIndex(b *store.Batch) {
 	was, now := x.index, indexedAs(&x.status)
-	if x.away() || was == now {
+	if was == now {
 		return
 	}
 	x.index = now
+	if key := removalKey(x.spec, &x.status); key != nil { // shards are removed by their partition
+		b.Set = append(b.Set, store.Row{Key: key})
+	}
+	if x.away() {
+		return
+	}
 	if !was.there {
 		for _, t := range x.spec.FixedTerms() {
 			b.Set = append(b.Set, store.Row{Key: termKey(t, x.spec.ID)})
@@ -142,9 +148,6 @@ func (x *bulk) writeIndex(b *store.Batch) {
 		b.Set = append(b.Set, stateRow(x.spec, now.state))
 		if was.there {
 			b.Delete = append(b.Delete, termKey(StateTerm(was.state), x.spec.ID))
-		}
-		if key := removalKey(x.spec, &x.status); key != nil {
-			b.Set = append(b.Set, store.Row{Key: key})
 		}
 	}
 	if now.failed && !was.failed {

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -109,6 +110,15 @@ func TestTheIndexFollowsStatesFailuresAndRemoval(t *testing.T) {
 	b.wantIndex()
 	is(StateTerm(weir.BulkRunning), "running", "")
 	is(FailedTerm(), "failed", "ba_a")
+	_, status, err := ReadStatus(b.rows, "ba_a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for now, want := range map[int64]string{status.Finished + 7: "[]", status.Finished + 8: "[ba_a]"} {
+		if due, err := Due(b.rows, now, 10); err != nil || fmt.Sprint(due) != want {
+			t.Errorf("due %d after the end: %v, %v; want %s", now-status.Finished, due, err, want)
+		}
+	}
 	list, err := EntriesOf(b.rows, StateTerm(weir.BulkCompleted), "", 10)
 	if err != nil || len(list) != 1 || list[0] != (Entry{"ba_a", "one", "n ba_a"}) {
 		t.Errorf("completed finds %v, %v", list, err)
@@ -129,7 +139,7 @@ func TestAShardIsNotInTheIndex(t *testing.T) {
 	if len(batch.Set) != 0 {
 		t.Errorf("a shard writes %q", batch.Set)
 	}
-	b.shard = nil
+	b.index, b.shard = inIndex{}, nil
 	b.writeIndex(&batch)
 	if len(batch.Set) != 3 { // tenant, state, unlisted
 		t.Errorf("a bulk action writes %q", batch.Set)

@@ -49,47 +49,68 @@ type removing struct {
 func tombstoneKey(id weir.BulkID) []byte { return rowKey(kindTombstone, id) }
 func removingKey(id weir.BulkID) []byte  { return rowKey(kindRemoving, id) }
 
-// Expired lists bulk actions and shards that have ended and for which over returns true, oldest
-// id first. It stops at the first id for which young returns true.
-func Expired(rows Rows, young func(weir.BulkID) bool, over func(*Created, *Status) bool) ([]weir.BulkID, error) {
-	ids, err := oldest(rows, kindSpec, young)
+// Expired lists those of the next bulk actions and shards that have ended and for which over returns true, oldest id
+// first, and where to go on; "": no older ones are left. It reads up to limit, from the one after an id up to the first
+// for which young returns true.
+func Expired(rows PagedRows, after weir.BulkID, limit int, young func(weir.BulkID) bool, over func(*Created, *Status) bool,
+) (expired []weir.BulkID, next weir.BulkID, err error) {
+	ids, next, err := oldestAfter(rows, kindSpec, after, limit, young)
+	if err != nil {
+		return nil, "", err
+	}
+	all, err := ReadAll(rows, ids)
+	if err != nil {
+		return nil, "", err
+	}
+	for i, s := range all {
+		if s != nil && s.Status.State.Final() && over(s.Spec, s.Status) {
+			expired = append(expired, ids[i])
+		}
+	}
+	return expired, next, nil
+}
+
+// Due lists up to limit bulk actions and shards that are kept for a time of their own, which is over.
+func Due(rows PagedRows, now int64, limit int) (ids []weir.BulkID, err error) {
+	page, err := rows.Page(store.Range{Prefix: []byte{kindDue}, Before: dueKey(now, "")}, limit)
 	if err != nil {
 		return nil, err
 	}
-	var expired []weir.BulkID
-	for _, id := range ids {
-		spec, status, err := ReadStatus(rows, id)
+	for _, r := range page {
+		id, err := indexed(r.Key)
 		if err != nil {
 			return nil, err
 		}
-		if status.State.Final() && over(spec, status) {
-			expired = append(expired, id)
-		}
+		ids = append(ids, id)
 	}
-	return expired, nil
+	return ids, nil
 }
 
-var errYoung = errors.New("this one and those after it are too young")
-
-// oldest lists the ids of rows of a kind, up to the first that is young.
-func oldest(rows Rows, kind byte, young func(weir.BulkID) bool) (ids []weir.BulkID, err error) {
-	err = rows.Scan([]byte{kind}, func(key, _ []byte) error {
-		id := weir.BulkID(key[1:])
+// oldestAfter lists up to limit ids of rows of a kind, from the one after an id up to the first that is young, and where to
+// go on; "": nowhere.
+func oldestAfter(rows PagedRows, kind byte, after weir.BulkID, limit int, young func(weir.BulkID) bool,
+) (ids []weir.BulkID, next weir.BulkID, err error) {
+	page, err := rows.Page(store.Range{Prefix: []byte{kind}, After: rowKey(kind, after)}, limit)
+	for _, r := range page {
+		id := weir.BulkID(r.Key[1:])
 		if young(id) {
-			return errYoung
+			return ids, "", err
 		}
 		ids = append(ids, id)
-		return nil
-	})
-	if errors.Is(err, errYoung) {
-		err = nil
 	}
-	return ids, err
+	if len(page) == limit {
+		next = ids[limit-1]
+	}
+	return ids, next, err
 }
 
 // Removing lists the bulk actions whose removal is under way.
-func Removing(rows Rows) ([]weir.BulkID, error) {
-	return oldest(rows, kindRemoving, func(weir.BulkID) bool { return false })
+func Removing(rows Rows) (ids []weir.BulkID, err error) {
+	err = eachID(rows, kindRemoving, "", func(id weir.BulkID) error {
+		ids = append(ids, id)
+		return nil
+	})
+	return ids, err
 }
 
 // NextRemoval returns the next step of removing a bulk action that has ended.
@@ -191,24 +212,23 @@ func (r *Removal) addAll(rows Rows, prefix []byte) error {
 
 var errEnough = errors.New("these are enough for one commit")
 
-// Forgettable lists the tombstones of bulk actions that were removed before a time. It stops at
-// the first id for which young returns true.
-func Forgettable(rows Rows, young func(weir.BulkID) bool, before int64) ([]weir.BulkID, error) {
-	ids, err := oldest(rows, kindTombstone, young)
+// Forgettable lists those of the next tombstones that were made before a time, and where to go on, as [Expired] does.
+func Forgettable(rows PagedRows, after weir.BulkID, limit int, young func(weir.BulkID) bool, before int64,
+) (list []weir.BulkID, next weir.BulkID, err error) {
+	ids, next, err := oldestAfter(rows, kindTombstone, after, limit, young)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var list []weir.BulkID
 	for _, id := range ids {
 		t, err := ReadTombstone(rows, id)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if t.Removed < before {
 			list = append(list, id)
 		}
 	}
-	return list, nil
+	return list, next, nil
 }
 
 // Forget returns the removal of a tombstone, and of the record that keeps late orders from

@@ -132,8 +132,16 @@ func TestOnlyWhatHasEndedAndIsOverIsRemoved(t *testing.T) {
 		{"not the young", func(id weir.BulkID) bool { return id >= "ba_1" }, func(*Created, *Status) bool { return true }, []weir.BulkID{"ba_0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, err := Expired(b.rows, tt.young, tt.over); err != nil || !slices.Equal(got, tt.want) {
-				t.Errorf("Expired = %v, %v; want %v", got, err, tt.want)
+			var all []weir.BulkID
+			for after, more := weir.BulkID(""), true; more; more = after != "" {
+				got, next, err := Expired(b.rows, after, 2, tt.young, tt.over)
+				if err != nil || next != "" && next <= after {
+					t.Fatalf("Expired after %q goes on after %q, %v", after, next, err)
+				}
+				all, after = append(all, got...), next
+			}
+			if !slices.Equal(all, tt.want) {
+				t.Errorf("Expired = %v; want %v", all, tt.want)
 			}
 		})
 	}
@@ -149,10 +157,10 @@ func TestATombstoneIsForgottenAfterItsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Forgettable(b.rows, never, stone.Removed); err != nil || len(got) != 0 {
+	if got, _, err := Forgettable(b.rows, "", 10, never, stone.Removed); err != nil || len(got) != 0 {
 		t.Errorf("before its time: %v, %v; want nothing", got, err)
 	}
-	got, err := Forgettable(b.rows, never, stone.Removed+1)
+	got, _, err := Forgettable(b.rows, "", 10, never, stone.Removed+1)
 	if err != nil || !slices.Equal(got, []weir.BulkID{"ba_a"}) {
 		t.Fatalf("after its time: %v, %v; want it", got, err)
 	}
@@ -180,7 +188,7 @@ func TestWhatHasNotEndedIsNeverRemoved(t *testing.T) {
 func (c *cluster) remove() {
 	c.t.Helper()
 	for _, s := range c.sites {
-		ids, err := Expired(s.rows, never, func(*Created, *Status) bool { return true })
+		ids, _, err := Expired(s.rows, "", 10, never, func(*Created, *Status) bool { return true })
 		if err != nil {
 			c.t.Fatal(err)
 		}

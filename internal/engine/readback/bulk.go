@@ -26,6 +26,7 @@ type Reader struct {
 	store  Source
 	codec  *block.Codec
 	losses *loss.Book
+	ahead  int // entries of the index that a page looks at
 	// Partitions returns how many partitions there are.
 	Partitions func() int
 	// Steps returns the steps of a bulk action, nil if this engine does not know them.
@@ -34,7 +35,7 @@ type Reader struct {
 
 // New makes a reader. Its caller sets the functions before the first use.
 func New(s Source, c *block.Codec, l *loss.Book) *Reader {
-	return &Reader{store: s, codec: c, losses: l}
+	return &Reader{store: s, codec: c, losses: l, ahead: lookAhead}
 }
 
 // Bulk is a bulk action that was accepted, to be read.

@@ -83,7 +83,6 @@ func (r *Reader) Found(ctx context.Context, f Filter) (ids []weir.BulkID, err er
 // merged yields the ids that the partitions found, the newest first.
 type merged struct {
 	from  *Reader
-	f     Filter
 	parts []*listing
 	left  int         // entries that may be looked at; below 0: any number
 	rest  weir.BulkID // where the look ended, if it ended early
@@ -91,7 +90,7 @@ type merged struct {
 }
 
 func (r *Reader) merge(ctx context.Context, f Filter, limit int) (*merged, error) {
-	m := &merged{from: r, f: f, left: lookAhead}
+	m := &merged{from: r, left: r.ahead}
 	groups := f.groups()
 	for p := range r.Partitions() {
 		m.parts = append(m.parts, &listing{

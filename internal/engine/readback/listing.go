@@ -8,7 +8,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/stored"
-	"github.com/weirhq/weir/store"
 )
 
 const (
@@ -153,25 +152,18 @@ func (l *listing) more(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// bulk reads a bulk action that was found, and those that come next with it; nil: it was removed.
-func (l *listing) bulk(ctx context.Context, id weir.BulkID) (*Bulk, error) {
-	if b, read := l.read[id]; read {
-		return b, nil
-	}
-	ids := append([]weir.BulkID{id}, l.found[:min(len(l.found), leastEntries)]...)
-	all, err := partition.ReadAll(stored.At(ctx, l.from.store, l.no), ids)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range all {
-		if s != nil {
-			l.read[ids[i]] = &Bulk{from: l.from, id: ids[i], Home: l.no, Spec: s.Spec, Status: s.Status}
+// bulk reads a bulk action that was found, and those that come next with it; nil: it was removed, or is not to be kept.
+func (l *listing) bulk(ctx context.Context, id weir.BulkID) (b *Bulk, err error) {
+	if l.read[id] == nil {
+		if err := l.readWithNext(ctx, id); err != nil {
+			return nil, err
 		}
 	}
-	b := l.read[id]
+	b = l.read[id]
+	delete(l.read, id)
 	if b == nil && l.unread[id] != nil { // the owner may have read it meanwhile
 		b, err = l.from.Get(ctx, id)
-		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) || errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
 			return nil, nil
 		}
 	}
@@ -179,4 +171,15 @@ func (l *listing) bulk(ctx context.Context, id weir.BulkID) (*Bulk, error) {
 		return nil, err
 	}
 	return b, err
+}
+
+func (l *listing) readWithNext(ctx context.Context, id weir.BulkID) error {
+	ids := append([]weir.BulkID{id}, l.found[:min(len(l.found), leastEntries)]...)
+	all, err := partition.ReadAll(stored.At(ctx, l.from.store, l.no), ids)
+	for i, s := range all {
+		if s != nil {
+			l.read[ids[i]] = &Bulk{from: l.from, id: ids[i], Home: l.no, Spec: s.Spec, Status: s.Status}
+		}
+	}
+	return err
 }

@@ -50,7 +50,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// lookForOver is how often what is kept for so long is looked for: every look may read all that is kept.
+// lookForOver is how often what is kept for so long is looked for.
 func lookForOver(keep time.Duration) time.Duration {
 	if keep < 0 {
 		return time.Hour
@@ -58,45 +58,76 @@ func lookForOver(keep time.Duration) time.Duration {
 	return min(max(keep/500, time.Minute), time.Hour)
 }
 
-// removeOver removes all that is over at a time. What another process has begun to remove goes first.
+// pieceIDs is how many bulk actions are looked at together.
+const pieceIDs = 256
+
+// removeOver removes all that is over at a time, piece by piece. What another process has begun to remove goes first.
 func (k *Keeper) removeOver(ctx context.Context, now time.Time) error {
 	from := stored.At(ctx, k.Store, k.Partition)
 	begun, err := partition.Removing(from)
-	if err != nil {
-		return err
-	}
-	expired, err := k.expired(from, now)
-	if err != nil {
-		return err
-	}
-	for _, id := range append(begun, expired...) {
-		if err := k.remove(ctx, id); err != nil {
+	for _, id := range begun {
+		if err = k.remove(ctx, id); err != nil {
 			return err
 		}
 	}
-	old := now.Add(-tombstoneFor)
-	forgotten, err := partition.Forgettable(from, youngerThan(old), old.UnixNano())
-	if err != nil {
-		return err
+	for more := err == nil; more && err == nil; {
+		var due []weir.BulkID
+		due, err = partition.Due(from, now.UnixNano(), pieceIDs)
+		if more = err == nil && len(due) > 0; more {
+			err = k.removeAll(ctx, due)
+		}
 	}
-	for _, id := range forgotten {
-		if err := k.Commit(ctx, partition.Forget(id)); err != nil {
+	if err == nil && k.KeepFor >= 0 {
+		err = k.removeExpired(ctx, from, now)
+	}
+	if err == nil {
+		err = k.forget(ctx, from, now)
+	}
+	return err
+}
+
+func (k *Keeper) removeAll(ctx context.Context, ids []weir.BulkID) error {
+	for _, id := range ids {
+		if err := k.remove(ctx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// expired lists what ended longer ago than it is kept. None of it has an id that was made since.
-func (k *Keeper) expired(from stored.Rows, now time.Time) ([]weir.BulkID, error) {
-	keep := int64(k.KeepFor)
-	return partition.Expired(from, youngerThan(now.Add(-Least)), func(c *partition.Created, s *partition.Status) bool {
-		kept := keep
-		if c.KeepFor != 0 {
-			kept = c.KeepFor
+// removeExpired removes what ended longer ago than all is kept. None of it has an id that was made since.
+func (k *Keeper) removeExpired(ctx context.Context, from stored.Rows, now time.Time) error {
+	old := now.Add(-k.KeepFor)
+	over := func(c *partition.Created, s *partition.Status) bool {
+		return c.KeepFor == 0 && s.Finished < old.UnixNano()
+	}
+	for after := weir.BulkID(""); ; {
+		expired, next, err := partition.Expired(from, after, pieceIDs, youngerThan(now.Add(-max(Least, k.KeepFor))), over)
+		if err == nil {
+			err = k.removeAll(ctx, expired)
 		}
-		return kept >= 0 && s.Finished < now.UnixNano()-kept
-	})
+		if err != nil || next == "" {
+			return err
+		}
+		after = next
+	}
+}
+
+// forget removes tombstones that are old enough. They are made about in the order of ids: it ends where a piece has none.
+func (k *Keeper) forget(ctx context.Context, from stored.Rows, now time.Time) error {
+	old := now.Add(-tombstoneFor)
+	for after := weir.BulkID(""); ; {
+		ids, next, err := partition.Forgettable(from, after, pieceIDs, youngerThan(old), old.UnixNano())
+		for _, id := range ids {
+			if err == nil {
+				err = k.Commit(ctx, partition.Forget(id))
+			}
+		}
+		if err != nil || next == "" || len(ids) == 0 {
+			return err
+		}
+		after = next
+	}
 }
 
 // youngerThan knows ids that were made after a time. Submitters' clocks may be

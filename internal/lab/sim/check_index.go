@@ -35,10 +35,16 @@ func (w *World) appliedIndex(o *owner, batch *store.Batch) {
 		}
 	}
 	for _, r := range batch.Set {
-		if ofIndex(r.Key) {
+		if ofIndex(r.Key) && !(r.Key[0] == rowDue && w.isShard(o, weir.BulkID(r.Key[beforeIndexedID:]))) {
 			of(r.Key)[string(r.Key)] = string(r.Value)
 		}
 	}
+}
+
+// isShard reports whether a partition has a part in a bulk action and is not its home.
+func (w *World) isShard(o *owner, id weir.BulkID) bool {
+	b := w.byID[id]
+	return b != nil && b.partition != o.partition && b.worksIn(o.partition)
 }
 
 // checkIndex: the index has of a bulk action what follows from its spec and its status, and nothing else.

@@ -1,0 +1,186 @@
+package readback
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/stored"
+	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/memstore"
+)
+
+// past is a store with bulk actions, and what is known of them.
+type past struct {
+	reader *Reader
+	all    []*Bulk // the newest first
+}
+
+// newPast writes bulk actions as the owners of three partitions do. Some were not read by their owners.
+func newPast(t *testing.T, r *rand.Rand, n int) *past {
+	t.Helper()
+	s := memstore.New(memstore.Options{})
+	t.Cleanup(func() { _ = s.Close() })
+	const partitions = 3
+	var batches [partitions]store.Batch
+	p := &past{reader: New(s, nil, nil)}
+	p.reader.Partitions = func() int { return partitions }
+	for i := range n {
+		home := r.IntN(partitions)
+		c := &partition.Created{ID: stored.NewID(home), Name: fmt.Sprint("name", r.IntN(4)), Tenant: fmt.Sprint("t", r.IntN(5)), Items: 1}
+		for k := range 3 {
+			if r.IntN(3) == 0 {
+				c.Terms = partition.AppendHash(c.Terms, partition.TextTerm(fmt.Sprint("label", k)))
+			}
+		}
+		x := &Bulk{id: c.ID, Home: home, Spec: c, Status: &partition.Status{State: weir.BulkState(r.IntN(9)), Failed: int64(r.IntN(2))}}
+		p.all = append(p.all, x)
+		if i%10 == 9 {
+			x.Status = nil
+			body, err := partition.EncodeCreated(*c)
+			if err == nil {
+				err = s.Append(t.Context(), home, body, store.Claim{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		rows := append(partition.IndexRows(c, x.Status), partition.SealJSON([]byte("b"+c.ID), c), partition.SealJSON([]byte("n"+c.ID), x.Status))
+		batches[home].Set = append(batches[home].Set, rows...)
+		shard := (home + 1) % partitions // has its spec, too
+		batches[shard].Set = append(batches[shard].Set, partition.SealJSON([]byte("b"+c.ID), c), partition.SealJSON([]byte("n"+c.ID), x.Status))
+	}
+	for no := range batches {
+		tok, err := s.Acquire(t.Context(), no, "me", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches[no].Number = 1
+		if err := s.Commit(t.Context(), no, tok, &batches[no]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.SortFunc(p.all, func(a, b *Bulk) int { return newestFirst(a.id, b.id) })
+	return p
+}
+
+// want lists what a filter selects. The state of one that was not read is not known.
+func (p *past) want(f *Filter) (ids []weir.BulkID) {
+	for _, b := range p.all {
+		terms := b.Spec.FixedTerms()
+		has := func(text string) bool { return slices.Contains(terms, partition.TextTerm(text)) }
+		switch {
+		case len(f.Tenants) > 0 && !slices.Contains(f.Tenants, b.Spec.Tenant):
+		case b.Status != nil && len(f.States) > 0 && !slices.Contains(f.States, b.Status.State):
+		case slices.ContainsFunc(f.Terms, func(text string) bool { return !has(text) }):
+		case f.Failed && (b.Status == nil || b.Status.Failed == 0):
+		case f.Keep != nil && !f.Keep(b.Spec.Tenant, b.Spec.Name):
+		default:
+			ids = append(ids, b.id)
+		}
+	}
+	return ids
+}
+
+func drawFilter(r *rand.Rand) (f Filter) {
+	for range r.IntN(3) {
+		f.Tenants = append(f.Tenants, fmt.Sprint("t", r.IntN(6)))
+	}
+	for range r.IntN(3) {
+		f.States = append(f.States, weir.BulkState(r.IntN(9)))
+	}
+	for range r.IntN(2) {
+		f.Terms = append(f.Terms, fmt.Sprint("label", r.IntN(4)))
+	}
+	f.Failed = r.IntN(4) == 0
+	if r.IntN(3) == 0 {
+		part := fmt.Sprint(r.IntN(5))
+		f.Keep = func(_, name string) bool { return strings.Contains(name, part) }
+	}
+	return f
+}
+
+func TestPagesHaveWhatAFilterSelectsOnceAndInOrder(t *testing.T) {
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := newPast(t, r, 30+r.IntN(300))
+		for range 40 {
+			f, limit, early := drawFilter(r), 1+r.IntN(60), 0
+			p.reader.ahead = 1 + r.IntN(400)
+			want := p.want(&f)
+			var got []weir.BulkID
+			for f.Before = ""; ; early++ {
+				list, next, err := p.reader.Page(t.Context(), f, limit)
+				if err != nil || len(list) > limit || next != "" && f.Before != "" && next >= f.Before || early > len(p.all) {
+					t.Fatalf("seed %d: page of %d of %d before %q goes on before %q, %v", seed, len(list), limit, f.Before, next, err)
+				}
+				for _, b := range list {
+					got = append(got, b.id)
+				}
+				if f.Before = next; next == "" {
+					break
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("seed %d, %+v, pages of %d: %d bulk actions, want %d\n%v\n%v", seed, f, limit, len(got), len(want), got, want)
+			}
+		}
+	}
+}
+
+func TestFoundListsAllIDsThatAFilterSelects(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	p := newPast(t, r, 2000)
+	p.reader.ahead = 1
+	for _, f := range []Filter{{}, {Tenants: []string{"t3"}}, {Terms: []string{"label1", "label2"}}, {Tenants: []string{"none"}}} {
+		got, err := p.reader.Found(t.Context(), f)
+		if want := p.want(&f); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%+v finds %d, %v; want %d", f, len(got), err, len(want))
+		}
+	}
+}
+
+func TestAPageReadsAboutAsManyRowsAsItShows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	p := newPast(t, r, 3000)
+	s := &counted{Source: p.reader.store}
+	p.reader.store = s
+	for _, f := range []Filter{{}, {Tenants: []string{"t3"}}, {States: []weir.BulkState{weir.BulkCompleted}}, {Tenants: []string{"nobody"}}} {
+		s.rows = 0
+		if _, _, err := p.reader.Page(t.Context(), f, 50); err != nil || s.rows > 1000 {
+			t.Errorf("a page of 50 with %+v reads %d rows, %v", f, s.rows, err)
+		}
+	}
+}
+
+// counted counts the rows that are read.
+type counted struct {
+	Source
+	mu   sync.Mutex
+	rows int
+}
+
+func (s *counted) add(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows += n
+}
+
+func (s *counted) Page(ctx context.Context, p int, r store.Range, limit int) ([]store.Row, error) {
+	rows, err := s.Source.Page(ctx, p, r, limit)
+	s.add(len(rows))
+	return rows, err
+}
+
+func (s *counted) GetMany(ctx context.Context, p int, keys [][]byte) ([][]byte, error) {
+	s.add(len(keys))
+	return s.Source.GetMany(ctx, p, keys)
+}
