@@ -97,7 +97,9 @@ type Lane struct {
 	// of them nothing but limits holds up, and Waiting how many have a due time.
 	Ready    int64 `json:"ready"`
 	Eligible int64 `json:"eligible"`
-	Waiting  int64 `json:"waiting"`
+	// Spare is how many of them lanes of the same resource on further nodes could take.
+	Spare   int64 `json:"spare,omitempty"`
+	Waiting int64 `json:"waiting"`
 	// InFlight is tasks, and Busy the mean of it.
 	InFlight int     `json:"in_flight"`
 	Busy     float64 `json:"busy"`

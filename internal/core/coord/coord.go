@@ -19,6 +19,8 @@ type Coordinator struct {
 	timetables map[string]scale.Timetable // by their text
 	held       map[nodeResource]held
 	decided    map[weir.LaneID]weir.LanePlan // the newest decisions
+	floors     map[string]int                // workers that resources keep ready now
+	partitions int                           // that new work is spread over
 }
 
 // track holds what the leader remembers of one lane.
@@ -78,6 +80,8 @@ const forgetAfter = int64(5 * time.Minute)
 // calls it once a second. It returns the decisions that change something, and those that hold a
 // lane back for another reason than the stored one.
 func (c *Coordinator) Cycle(now int64, f Fleet, s *weir.Scaling) []weir.Decision {
+	c.partitions = f.Partitions
+	c.reserve(now, f, s)
 	news := c.news(now, f.Nodes)
 	usable, bounds := c.usable(f, news), bounds(f, news)
 	needs, floors := map[string]float64{}, map[string]int{}

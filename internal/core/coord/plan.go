@@ -21,23 +21,11 @@ func (c *Coordinator) Remember(d *weir.Decision) {
 	c.decided[d.Lane] = x
 }
 
-// needed returns how many of the workers that the load would keep busy could be used.
-func (t *track) needed() float64 {
-	n := t.need
-	if t.useful > 0 {
-		n = min(n, t.useful)
-	}
-	if t.most > 0 {
-		n = min(n, float64(t.most))
-	}
-	return n
-}
-
 // Plan returns this leader's view of the lanes that were reported lately. If nodes is nil, it
 // returns the last decision about each lane.
 func (c *Coordinator) Plan(now int64, nodes []weir.Node) weir.Plan {
 	p := weir.Plan{At: time.Unix(0, now).UTC(), Nodes: len(nodes)}
-	needed, slots := 0.0, 0
+	slots := 0
 	for id, x := range c.decided { // sorted below: order does not reach the output
 		if nodes == nil && x.Decision != nil { // only what was decided last is known of it
 			x.Lane, x.Workers = id, x.Decision.To
@@ -49,7 +37,6 @@ func (c *Coordinator) Plan(now int64, nodes []weir.Node) weir.Plan {
 		x.Lane, x.Workers, x.Need, x.Useful, x.Reason = id, t.workers, t.need, t.useful, string(t.reason)
 		p.Lanes = append(p.Lanes, x)
 		p.Workers += max(t.workers, 0)
-		needed += t.needed()
 	}
 	slices.SortFunc(p.Lanes, func(a, b weir.LanePlan) int {
 		return cmp.Or(a.Lane.Partition-b.Lane.Partition, cmp.Compare(a.Lane.Resource, b.Lane.Resource))
@@ -57,9 +44,7 @@ func (c *Coordinator) Plan(now int64, nodes []weir.Node) weir.Plan {
 	for i := range nodes {
 		slots += nodes[i].Slots
 	}
-	p.WorkersNeeded = int(math.Ceil(needed))
-	if slots > 0 {
-		p.NodesDesired = max(1, int(math.Ceil(needed*float64(len(nodes))/float64(slots))))
-	}
+	needed, desired := c.desired(float64(slots) / float64(max(len(nodes), 1)))
+	p.WorkersNeeded, p.NodesDesired = int(math.Ceil(needed)), desired
 	return p
 }

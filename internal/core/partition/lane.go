@@ -168,6 +168,8 @@ type LaneLoad struct {
 	// Ready is the number of items that could run apart from limits, pauses and caps; Waiting
 	// is the number that wait for their next attempt.
 	Ready, Waiting int64
+	// Spare is the number of items that other partitions could take.
+	Spare int64
 	// Arrived is the number of tasks that became ready, without those of large bulk actions,
 	// which are a backlog and not a stream. Started, Ended, Failed and Refused count tasks too;
 	// a failed one blames the resource, not its items. Sent is the number of items in the tasks
@@ -184,12 +186,13 @@ type LaneLoad struct {
 
 // Observe appends the work of each lane since the last Observe.
 func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
+	spare := m.spare()
 	for _, r := range m.lanes.all {
 		c := r.counts
 		r.counts = laneCounts{}
 		dst = append(dst, LaneLoad{
 			Load: m.queue.Observe(now, r.resource), Resource: r.limits.Name, Workers: m.workers(r.limits.Name), Chunk: max(r.chunk, 1),
-			Ready: r.ready, Waiting: r.waiting,
+			Ready: r.ready, Waiting: r.waiting, Spare: spare[r],
 			Arrived: c.arrived, Started: c.started, Sent: c.sent, Ended: c.ended, Failed: c.failed, Refused: c.refused, Took: c.took,
 			Items: c.answers.items, Again: c.answers.again, Gone: c.answers.gone,
 		})

@@ -91,6 +91,22 @@ func (m *Machine) spread(now int64, b *bulk) {
 	m.offerAll(now, b)
 }
 
+// spare returns, by lane, how many items other partitions could take if there were more nodes.
+func (m *Machine) spare() map[*lane]int64 {
+	items := map[*lane]int64{}
+	for _, b := range m.bulks { // a sum: order does not reach the output
+		if !b.sharable() || b.state != weir.BulkRunning || b.opens != nil || b.status.Phase == canaryPhase {
+			continue
+		}
+		n := b.unopened()
+		if b.shard != nil {
+			n = b.shard.rest
+		}
+		items[b.steps[b.spec.FirstStep].lane] += n
+	}
+	return items
+}
+
 // ungiven returns the number of ranges that no partition has.
 func (b *bulk) ungiven() int {
 	if b.atHome() {

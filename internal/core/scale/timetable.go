@@ -72,8 +72,8 @@ func (r Reserve) since(t time.Time) time.Duration {
 	return (time.Duration(t.Weekday()-r.Day)*day + clock - r.At + 2*week) % week
 }
 
-// reserved returns the most that the timetable asks for at now.
-func (c Config) reserved(now int64) int {
+// Reserved returns the most that the timetable asks for at now.
+func (c Config) Reserved(now int64) int {
 	n := 0
 	for _, r := range c.Timetable {
 		if r.Workers > n && r.holds(now) {

@@ -29,7 +29,7 @@ func TestTimetableHolds(t *testing.T) {
 		{"a week is always", all, time.Date(2026, 5, 8, 19, 59, 59, 0, time.UTC), 64},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := (Config{Timetable: Timetable{tt.reserve}}).reserved(tt.at.UnixNano()); got != tt.want {
+			if got := (Config{Timetable: Timetable{tt.reserve}}).Reserved(tt.at.UnixNano()); got != tt.want {
 				t.Errorf("reserved = %d, want %d", got, tt.want)
 			}
 		})
@@ -45,7 +45,7 @@ func TestTimetableSurvivesTheChangeOfClocks(t *testing.T) {
 	}
 	begin := time.Date(2026, 3, 28, 19, 0, 0, 0, time.UTC)
 	for after, want := range map[time.Duration]int{-time.Second: 0, 0: 9, 8*time.Hour - time.Second: 9, 8 * time.Hour: 0} {
-		if got := (Config{Timetable: table}).reserved(begin.Add(after).UnixNano()); got != want {
+		if got := (Config{Timetable: table}).Reserved(begin.Add(after).UnixNano()); got != want {
 			t.Errorf("reserved %v after the begin = %d, want %d", after, got, want)
 		}
 	}

@@ -59,7 +59,7 @@ func want(now int64, s Signals, st State, c Config) wanted {
 // floor returns how many workers are kept at any load, and why.
 func (c Config) floor(now int64, s Signals) (int, Reason) {
 	n, why := c.Min, AtMin
-	if r := c.reserved(now); r > n {
+	if r := c.Reserved(now); r > n {
 		n, why = r, AtReserve
 	}
 	if s.Floor > n {

@@ -56,7 +56,7 @@ const idleFor = int64(time.Minute)
 
 func (t *laneTotals) add(x *partition.LaneLoad) {
 	t.Workers, t.Chunk = x.Workers, x.Chunk
-	t.Ready, t.Eligible, t.Waiting = x.Ready, x.Backlog, x.Waiting
+	t.Ready, t.Eligible, t.Waiting, t.Spare = x.Ready, x.Backlog, x.Waiting, x.Spare
 	t.InFlight, t.Busy, t.Weight = x.InFlight, x.Busy, x.Weight
 	t.Wait50, t.Wait99, t.Oldest = time.Duration(x.Wait50), time.Duration(x.Wait99), time.Duration(x.Oldest)
 	t.Cause = ""
