@@ -209,7 +209,8 @@ func (s *submission) claimMoved(ctx context.Context, body []byte, claim store.Cl
 // fingerprint tells whether two submits ask for the same.
 func (s *submission) fingerprint() []byte {
 	same := *s.spec
-	same.ID, same.Submitted, same.Shards, same.Range, same.Inline, same.Sizes, same.Places = "", 0, nil, 0, false, nil, nil
+	same.ID, same.Submitted, same.Shards, same.Range = "", 0, nil, 0
+	same.Inline, same.Listed, same.Sizes, same.Places = false, nil, nil, nil
 	raw, _ := json.Marshal(same) // plain data
 	h := sha256.New()
 	h.Write(raw)

@@ -281,18 +281,18 @@ func (w *Stream) inline() error {
 	if err := w.reserve(b.Len()); err != nil {
 		return err
 	}
-	if _, err := w.check(w.current, 0); err != nil {
+	hashes, err := w.check(w.current, 0)
+	if err != nil {
 		return err
 	}
 	if err := w.in.store.PutBlocks(w.ctx, w.partition, w.id, 0, nil); err != nil { // is there room for new work?
 		return err
 	}
-	if b.Len() <= partition.MostListed {
+	if len(hashes) <= partition.MostListed {
 		w.Listed = []byte{}
-		_ = b.Each(func(_ int, id, _ []byte) error {
-			w.Listed = partition.AppendHash(w.Listed, partition.ItemTerm(filter.Hash(id)))
-			return nil
-		})
+		for _, h := range hashes {
+			w.Listed = partition.AppendHash(w.Listed, partition.ItemTerm(h))
+		}
 	}
 	w.Sizes = append(w.Sizes, uint16(b.Len()))
 	w.Inline = w.in.codec.Seal(nil, b)
