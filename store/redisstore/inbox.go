@@ -89,20 +89,39 @@ const (
 	blockGrace = 2 * time.Second
 )
 
-// Read returns the messages after a sequence number. It waits in the server, on a connection of its own.
+// Read returns the messages after a sequence number. It waits in the server: on a connection
+// of its own on a Cluster, and else on one for all reads of this server.
 func (s *Store) Read(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
+	if s.client.Mode() == rueidis.ClientModeCluster {
+		return s.readAlone(ctx, partition, after, limit)
+	}
+	inbox := s.keysOf(partition).inbox
+	if !s.listener.watched(inbox, after) { // there may be some, which need not be waited for
+		if found, err := s.Peek(ctx, partition, after, limit); err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	entries, err := s.listener.next(ctx, s, inbox, after)
+	if err != nil {
+		return nil, s.failed(ctx, "read the inbox", partition, err)
+	}
+	return messages(partition, entries[:min(len(entries), max(limit, 1))])
+}
+
+// readAlone waits for one inbox.
+func (s *Store) readAlone(ctx context.Context, partition int, after uint64, limit int) ([]store.Message, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.life, cancel)()
 	inbox, id := s.keysOf(partition).inbox, messageID(after)
 	for {
-		entries, err := s.xread(waiting, inbox, id, max(limit, 1))
+		streams, err := s.xread(waiting, max(limit, 1), []string{inbox}, []string{id})
 		switch {
 		case err == nil:
-			return messages(partition, entries)
+			return messages(partition, streams[inbox])
 		case waiting.Err() == nil && (rueidis.IsRedisNil(err) || errors.Is(err, context.DeadlineExceeded)):
 			continue // nothing came in that time
 		}
@@ -124,12 +143,12 @@ func (s *Store) Peek(ctx context.Context, partition int, after uint64, limit int
 	return messages(partition, streams[inbox])
 }
 
-func (s *Store) xread(ctx context.Context, inbox, after string, limit int) ([]rueidis.XRangeEntry, error) {
+// xread waits in the server for messages of any of the inboxes.
+func (s *Store) xread(ctx context.Context, limit int, inboxes, after []string) (map[string][]rueidis.XRangeEntry, error) {
 	ctx, cancel := context.WithTimeout(ctx, blockFor+blockGrace)
 	defer cancel()
-	read := s.client.B().Xread().Count(int64(limit)).Block(blockFor.Milliseconds()).Streams().Key(inbox).Id(after).Build().UnblockOnCancel()
-	streams, err := s.client.Do(ctx, read).AsXRead()
-	return streams[inbox], err
+	read := s.client.B().Xread().Count(int64(limit)).Block(blockFor.Milliseconds()).Streams().Key(inboxes...).Id(after...).Build().UnblockOnCancel()
+	return s.client.Do(ctx, read).AsXRead()
 }
 
 func messages(partition int, entries []rueidis.XRangeEntry) ([]store.Message, error) {

@@ -45,11 +45,11 @@ func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl t
 	if tok.Nonce == 0 {
 		return store.ErrFenced // what a released lease leaves
 	}
-	done, err := s.exec(ctx, s.scripts.renew, s.keysOf(partition).forLease, tokenText(tok), millis(ttl)).AsInt64()
+	done, err := s.renewals.renew(ctx, s, renewal{partition, tokenText(tok), millis(ttl), nil})
 	switch {
 	case err != nil:
 		return s.failed(ctx, "renew", partition, err)
-	case done == 0:
+	case !done:
 		return store.ErrFenced
 	}
 	return nil

@@ -22,6 +22,9 @@ type Store struct {
 	keys    sync.Map // partition -> *keys
 	quotas  quotas
 
+	listener listener
+	renewals renewals
+
 	life context.Context // ends with Close
 	end  context.CancelFunc
 	once sync.Once
@@ -56,7 +59,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, fmt.Errorf("redisstore: connect to %v: %w", o.Addresses, refusal(err))
 	}
 	s := &Store{opts: o, client: client, scripts: newScripts()}
-	s.quotas.client = decimal(newNonce())
+	s.quotas.client, s.listener.streams = decimal(newNonce()), map[string]*stream{}
 	s.life, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.sentinels = &sentinels{opts: o, clients: map[string]rueidis.Client{}, named: map[string]bool{}}
 	s.guard = newGuard(o, s.looker())
@@ -140,6 +143,8 @@ func (s *Store) mayFailOver() bool { return s.opts.Primary != "" || s.failsOver.
 func (s *Store) Close() error {
 	s.once.Do(func() {
 		s.end()
+		s.listener.close()
+		s.renewals.close()
 		s.client.Close()
 		s.done.Wait()
 		s.sentinels.close()

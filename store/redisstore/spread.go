@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"slices"
 	"time"
@@ -21,6 +22,53 @@ var _ store.Store = (*Spread)(nil)
 // NewSpread joins one or more stores. They are closed together.
 func NewSpread(first *Store, more ...*Store) *Spread {
 	return &Spread{append([]*Store{first}, more...)}
+}
+
+// placeRecord names the record that tells each server its place in the list.
+const placeRecord = "place"
+
+// OpenSpread opens a store over unrelated servers, one for each options, and notes in each its
+// place in the list. It refuses a list that has another length or order than the one before:
+// what the servers hold would not be found.
+func OpenSpread(ctx context.Context, list ...Options) (*Spread, error) {
+	s := &Spread{}
+	for i, o := range list {
+		one, err := Open(ctx, o)
+		if err == nil {
+			s.stores = append(s.stores, one)
+			err = one.takePlace(ctx, fmt.Sprintf("%d of %d", i+1, len(list)), len(list) > 1)
+		}
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// takePlace notes the server's place, or returns an error if it has another.
+func (s *Store) takePlace(ctx context.Context, place string, several bool) error {
+	noted, err := s.Lookup(ctx, placeRecord)
+	if errors.Is(err, store.ErrNotFound) {
+		records, lost := s.List(ctx, "", "", 1)
+		switch {
+		case lost != nil:
+			return lost
+		case !several:
+			return nil // a single server needs no note
+		case len(records) > 0:
+			noted = []byte("1 of 1")
+		default:
+			noted, err = s.Swap(ctx, placeRecord, nil, []byte(place))
+		}
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if string(noted) != place {
+		return fmt.Errorf("redisstore: server %s is number %s, and would be number %s: name the servers in their order, "+
+			"none more and none less, until their work has ended", s.opts.Addresses[0], noted, place)
+	}
+	return nil
 }
 
 func (s *Spread) of(partition int) *Store { return s.stores[partition%len(s.stores)] }

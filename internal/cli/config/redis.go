@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 
 	"github.com/weirhq/weir/internal/service/vault"
 )
@@ -21,14 +22,24 @@ type Redis struct {
 // RedisFix says how the URL of a Redis is written.
 const RedisFix = "write it as in redis://host:6379, redis://user@host:6379 or redis://sentinel:26379?primary=NAME; rediss:// is TLS"
 
-// RedisServers reads the URLs of Redis.
-func (s *Server) RedisServers() Redis {
+// RedisServers reads the URLs of Redis: one set of addresses, or one for each of several unrelated servers.
+func (s *Server) RedisServers() []Redis {
 	return s.checkRedis(func(string, string, string) {}) // Load has told
 }
 
+// RedisAddresses lists the addresses of all servers.
+func (s *Server) RedisAddresses() (all []string) {
+	for _, r := range s.RedisServers() {
+		all = append(all, r.Addresses...)
+	}
+	return all
+}
+
 // checkRedis reads the URLs of Redis and tells what is wrong with them.
-func (s *Server) checkRedis(fault faultAt) Redis {
-	out := Redis{Password: s.RedisPassword}
+func (s *Server) checkRedis(fault faultAt) (out []Redis) {
+	if s.RedisSpread && len(s.Redis) < 2 {
+		fault("redis_spread", fmt.Sprintf("has no effect with %d URLs", len(s.Redis)), "name several servers in redis, or leave this out")
+	}
 	for i, raw := range s.Redis {
 		key := fmt.Sprintf("redis[%d]", i)
 		one, problem := ParseRedis(raw)
@@ -39,15 +50,27 @@ func (s *Server) checkRedis(fault faultAt) Redis {
 		if !s.RedisPassword.IsZero() {
 			one.Password = s.RedisPassword
 		}
-		if i > 0 && (one.Primary != out.Primary || one.Username != out.Username || one.TLS != out.TLS ||
-			!one.Password.Equal(out.Password)) {
-			fault(key, "differs from the first in more than its address", "give all the same scheme, user, password and primary")
-			continue
+		at := s.setOf(out, one)
+		switch {
+		case at < 0:
+			out = append(out, one)
+		case one.Primary != out[at].Primary || one.Username != out[at].Username || one.TLS != out[at].TLS ||
+			!one.Password.Equal(out[at].Password):
+			fault(key, "differs from the first in more than its address",
+				"give all the same scheme, user, password and primary, or set redis_spread if they are unrelated")
+		default:
+			out[at].Addresses = append(out[at].Addresses, one.Addresses...)
 		}
-		one.Addresses = append(out.Addresses, one.Addresses...)
-		out = one
 	}
 	return out
+}
+
+// setOf returns the servers to which a URL adds an address; -1: it names others.
+func (s *Server) setOf(sets []Redis, one Redis) int {
+	if !s.RedisSpread {
+		return min(len(sets), 1) - 1
+	}
+	return slices.IndexFunc(sets, func(r Redis) bool { return r.Primary != "" && r.Primary == one.Primary })
 }
 
 // ParseRedis reads redis://[user[:password]@]host[:port][?primary=NAME]. A problem does not repeat the URL, which may hold

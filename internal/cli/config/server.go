@@ -14,7 +14,8 @@ type Server struct {
 	Prefix      string  `yaml:"prefix"       help:"path under which clients reach the server, as in /bulk, if a proxy serves it there; requests may come with it or without"`
 	Data        string  `yaml:"data"         path:"yes" help:"directory for the embedded store, uploads and other local state"`
 
-	Redis                     []string   `yaml:"redis"               heading:"Redis" help:"URLs of Redis or Valkey servers, as in redis://host:6379, instead of the embedded store: one server, some nodes of a cluster, or all Sentinels with ?primary=NAME"`
+	Redis                     []string   `yaml:"redis"               heading:"Redis" help:"URLs of Redis or Valkey servers, as in redis://host:6379, instead of the embedded store: one server, some nodes of a cluster, or all Sentinels with ?primary=NAME; with redis_spread, several servers"`
+	RedisSpread               bool       `yaml:"redis_spread"        help:"the URLs in redis are unrelated servers, over which the partitions are spread; URLs with the same ?primary=NAME are one. Keep their number and order as long as there is work"`
 	RedisPasswordFile         string     `yaml:"redis_password_file" path:"yes" secret:"RedisPassword" help:"file with the password for Redis"`
 	RedisSentinelUser         string     `yaml:"redis_sentinel_user" help:"user for the Sentinels (default: their default user)"`
 	RedisSentinelPasswordFile string     `yaml:"redis_sentinel_password_file" path:"yes" secret:"RedisSentinelPassword" help:"file with the password for the Sentinels"`

@@ -168,7 +168,7 @@ webhooks:
 		t.Fatal(err)
 	}
 	if s.AdminKey.Reveal() != plantedAdmin || s.VaultKey.Reveal() != plantedVault || s.RedisPassword.Reveal() != "planted-redis" ||
-		s.Connections["crm"].Password.Reveal() != plantedAdmin || s.Webhooks["ops"].Secret.Reveal() != plantedVault || s.RedisServers().Password.Reveal() != "planted-redis" {
+		s.Connections["crm"].Password.Reveal() != plantedAdmin || s.Webhooks["ops"].Secret.Reveal() != plantedVault || s.RedisServers()[0].Password.Reveal() != "planted-redis" {
 		t.Error("a secret was not read")
 	}
 	if got, want := valueOf(s, "redis_password"), (Value{"redis_password", "[secret]", "environment WEIR_REDIS_PASSWORD", true}); got != want {
@@ -223,12 +223,25 @@ func TestAPasswordInAVariableIsNotShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Redis{Addresses: []string{"a:1", "b:1"}, Username: "me", Password: vault.NewSecret("planted")}
+	want := []Redis{{Addresses: []string{"a:1", "b:1"}, Username: "me", Password: vault.NewSecret("planted")}}
 	if got := s.RedisServers(); !reflect.DeepEqual(got, want) {
 		t.Errorf("servers = %+v, want %+v", got, want)
 	}
 	if v := valueOf(s, "redis"); v.Text != "redis://me:xxxxx@a:1,redis://me:xxxxx@b:1" {
 		t.Errorf("redis = %+v", v)
+	}
+}
+
+func TestUnrelatedServersAreTheirOwnSets(t *testing.T) {
+	p := newPlace(t)
+	s, err := p.load(t, "redis: [redis://a:1, redis://me@b:1, redis://s1:2?primary=x, redis://s2:2?primary=x, redis://s1:2?primary=y]\nredis_spread: true\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Redis{{Addresses: []string{"a:1"}}, {Addresses: []string{"b:1"}, Username: "me"},
+		{Addresses: []string{"s1:2", "s2:2"}, Primary: "x"}, {Addresses: []string{"s1:2"}, Primary: "y"}}
+	if got := s.RedisServers(); !reflect.DeepEqual(got, want) {
+		t.Errorf("servers = %+v, want %+v", got, want)
 	}
 }
 
@@ -250,6 +263,7 @@ func TestMistakesInSettings(t *testing.T) {
 		{"a worker without Redis", "role: worker\n", "weir.yaml:1: role: worker needs a store that other nodes can reach; name it with redis, or use role all"},
 		{"replicas of nothing", "durability: replicated\n", "weir.yaml:1: durability: the embedded store has no replicas"},
 		{"no number of replicas", "redis: redis://h\ndurability: replicated\n", "weir.yaml:2: durability: replicated needs the number of replicas"},
+		{"one server to spread over", "redis: redis://h\nredis_spread: true\n", "weir.yaml:2: redis_spread: has no effect with 1 URLs; name several servers in redis, or leave this out"},
 		{"replicas without a wait", "redis: redis://h\nredis_replicas: 1\n", "weir.yaml:2: redis_replicas: has no effect with durability disk"},
 		{"no URL of Redis", "redis: host:6379\n", `weir.yaml:1: redis[0]: the scheme is "host"; write it as in redis://host:6379`},
 		{"another database", "redis: [redis://h, redis://h/3]\n", `weir.yaml:1: redis[1]: weir uses database 0, not "/3"`},

@@ -205,10 +205,12 @@ func redisCheck(ctx context.Context, c *config.Server) []finding {
 		return all
 	}
 	f, _ := errors.AsType[*command.Failure](err)
-	o, bad := serve.SharedOptions(c)
-	if bad == nil && o.Mode != redisstore.Memory {
-		o.Mode, o.Replicas, o.Logger = redisstore.Memory, 0, quiet
-		if less, err := redisstore.Open(ctx, o); err == nil {
+	all, bad := serve.SharedOptions(c)
+	if bad == nil && all[0].Mode != redisstore.Memory {
+		for i := range all {
+			all[i].Mode, all[i].Replicas, all[i].Logger = redisstore.Memory, 0, quiet
+		}
+		if less, err := redisstore.OpenSpread(ctx, all...); err == nil {
 			_ = less.Close() // never fails
 			return []finding{trouble(fail, name, "change the settings of Redis, or use durability memory", "%s", f.What)}
 		}
@@ -217,7 +219,7 @@ func redisCheck(ctx context.Context, c *config.Server) []finding {
 }
 
 // redisHealth tells whether the servers give what was asked for.
-func redisHealth(ctx context.Context, c *config.Server, s *redisstore.Store) finding {
+func redisHealth(ctx context.Context, c *config.Server, s *redisstore.Spread) finding {
 	const name = "redis"
 	if err := s.Probe(ctx, 0); err != nil {
 		return trouble(fail, name, "correct the servers: until then work is not accepted, or can be lost", "%v", err)
@@ -228,7 +230,7 @@ func redisHealth(ctx context.Context, c *config.Server, s *redisstore.Store) fin
 			c.Durability, got, "a promoted replica may lack acknowledged writes")
 	}
 	return found(name, "%s responds, does not evict keys, and provides durability %s",
-		strings.Join(c.RedisServers().Addresses, ", "), s.Durability())
+		strings.Join(c.RedisAddresses(), ", "), s.Durability())
 }
 
 // fleetCheck tells which partitions are stopped, as the nodes have noted in the store.

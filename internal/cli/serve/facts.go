@@ -40,8 +40,8 @@ func (s *serving) facts(ctx context.Context) []fact {
 	}
 	last := s.doors[len(s.doors)-1] // the pages are where the routes of operators are
 	all = append(all, fact{"pages", last.url() + s.conf.Prefix + "/ui/"})
-	if r := s.conf.RedisServers(); len(r.Addresses) > 0 {
-		all = append(all, fact{"redis", strings.Join(r.Addresses, ", ") + ", stage " + s.conf.Stage})
+	if r := s.conf.RedisAddresses(); len(r) > 0 {
+		all = append(all, fact{"redis", strings.Join(r, ", ") + ", stage " + s.conf.Stage})
 	} else {
 		all = append(all, fact{"data", s.conf.Data})
 	}

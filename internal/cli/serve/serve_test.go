@@ -209,11 +209,14 @@ func TestSentinelsAndServersHaveUsersOfTheirOwn(t *testing.T) {
 	if err := os.WriteFile(word, []byte("for-sentinels\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, err := SharedOptions(clitest.Settings(t, map[string]string{
+	all, err := SharedOptions(clitest.Settings(t, map[string]string{
 		"redis": "redis://app@s1:26379?primary=main", "redis_sentinel_user": "looker", "redis_sentinel_password_file": word,
 	}))
-	if err != nil || o.Username != "app" || o.Password != "" || o.Primary != "main" || o.SentinelUsername != "looker" || o.SentinelPassword != "for-sentinels" {
-		t.Errorf("sharedOptions = %+v, %v", o, err)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("SharedOptions = %+v, %v", all, err)
+	}
+	if o := all[0]; o.Username != "app" || o.Password != "" || o.Primary != "main" || o.SentinelUsername != "looker" || o.SentinelPassword != "for-sentinels" {
+		t.Errorf("SharedOptions = %+v", o)
 	}
 }
 

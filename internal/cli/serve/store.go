@@ -75,35 +75,41 @@ func Innermost(err error) error {
 	return err
 }
 
-// OpenRedis connects to the shared store.
-func OpenRedis(ctx context.Context, c *config.Server, log *slog.Logger) (*redisstore.Store, error) {
-	o, err := SharedOptions(c)
+// OpenRedis connects to the shared store: one, or several unrelated servers.
+func OpenRedis(ctx context.Context, c *config.Server, log *slog.Logger) (*redisstore.Spread, error) {
+	all, err := SharedOptions(c)
 	if err != nil {
 		return nil, command.BadUsage("check redis_tls", "TLS to Redis: %v", err)
 	}
-	o.Logger = log
-	st, err := redisstore.Open(ctx, o)
+	for i := range all {
+		all[i].Logger = log
+	}
+	st, err := redisstore.OpenSpread(ctx, all...)
 	if err != nil {
 		return nil, redisFailed(err)
 	}
 	return st, nil
 }
 
-// SharedOptions are the settings of Redis for the store.
-func SharedOptions(c *config.Server) (o redisstore.Options, err error) {
-	r := c.RedisServers()
-	o = redisstore.Options{
-		Addresses: r.Addresses, Primary: r.Primary, Username: r.Username, Password: r.Password.Reveal(),
-		SentinelUsername: c.RedisSentinelUser, SentinelPassword: c.RedisSentinelPassword.Reveal(), Stage: c.Stage,
-		Replicas: c.RedisReplicas,
-		Mode: map[config.Durability]redisstore.Mode{
-			config.DurableDisk: redisstore.Disk, config.DurableMemory: redisstore.Memory, config.DurableReplicated: redisstore.Replicated,
-		}[c.Durability],
+// SharedOptions are the settings of Redis for the store: one for each of several unrelated servers.
+func SharedOptions(c *config.Server) (all []redisstore.Options, err error) {
+	for _, r := range c.RedisServers() {
+		o := redisstore.Options{
+			Addresses: r.Addresses, Primary: r.Primary, Username: r.Username, Password: r.Password.Reveal(),
+			SentinelUsername: c.RedisSentinelUser, SentinelPassword: c.RedisSentinelPassword.Reveal(), Stage: c.Stage,
+			Replicas: c.RedisReplicas,
+			Mode: map[config.Durability]redisstore.Mode{
+				config.DurableDisk: redisstore.Disk, config.DurableMemory: redisstore.Memory, config.DurableReplicated: redisstore.Replicated,
+			}[c.Durability],
+		}
+		if r.TLS {
+			if o.TLS, err = clientTLS(c.RedisTLS); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, o)
 	}
-	if r.TLS {
-		o.TLS, err = clientTLS(c.RedisTLS)
-	}
-	return o, err
+	return all, nil
 }
 
 // clientTLS returns the client certificate and the CA to trust.

@@ -142,12 +142,12 @@ func CertainlyBefore(now, end time.Time) bool {
 // when the lease is certain again after a doubt, and returns an error if another node has it.
 func (t *Tenure) Keep(ctx context.Context, renewed func()) error {
 	every := t.of.LeaseFor / 3
-	for wait := every; ; {
+	for wait := untilNext(every); ; {
 		Pause(ctx, wait, nil)
 		if ctx.Err() != nil {
 			return nil
 		}
-		wait = every
+		wait = untilNext(every)
 		doubted := !t.Sure(time.Now())
 		err := t.Extend(ctx)
 		switch {
@@ -162,6 +162,12 @@ func (t *Tenure) Keep(ctx context.Context, renewed func()) error {
 			wait = retryEvery
 		}
 	}
+}
+
+// untilNext returns the time to the next multiple of every: all tenures of a node renew their leases at the same
+// moment, which a store can do at once.
+func untilNext(every time.Duration) time.Duration {
+	return every - time.Duration(time.Now().UnixNano())%every
 }
 
 // Extend renews the lease, and does not wait for ever for the store's answer.

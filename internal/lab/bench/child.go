@@ -63,6 +63,7 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) fi
 	"keep":       measureKeep,
 	"kept":       measureKept,
 	"asking":     measureAsking,
+	"redis-idle": measureRedisIdle,
 }
 
 // broken is the error for which a measurement ends.

@@ -31,6 +31,7 @@ var experiments = []experiment{
 	{"flat", flat},
 	{"rate", rate},
 	{"redis-rate", redisRate},
+	{"redis-idle", redisIdle},
 	{"pacing", pacing},
 	{"fairness", fairness},
 	{"shares", shares},

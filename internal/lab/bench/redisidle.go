@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/engine"
+)
+
+const (
+	idleSettle = 12 * time.Second // until the partitions are spread and the first looks are over
+	idleFor    = 20 * time.Second
+)
+
+// redisIdle is what nodes without work ask of a Redis.
+func redisIdle(b *bench) {
+	for _, partitions := range []int{8, 64} {
+		for _, nodes := range []int{1, 3, 8} {
+			what := fmt.Sprintf("%d idle nodes, %d partitions: ", nodes, partitions)
+			b.told(1, "redis-idle", params{Items: nodes, Batch: partitions},
+				claim{key: "commands", what: what + "commands per node and second", unit: "1/s"},
+				claim{key: "blocked", what: what + "blocked connections per node", unit: "connections"},
+				claim{key: "executed", what: what + "executed on the server, those of scripts included", unit: "1/s"},
+				claim{key: "cpu", what: what + "CPU of the server", unit: "% of a core"})
+		}
+	}
+}
+
+// measureRedisIdle runs nodes without work, which have a resource with both limits; Items is
+// their number, and Batch that of the partitions.
+func measureRedisIdle(ctx context.Context, dir string, p params) figures {
+	r := startRedis(ctx, dir, logEverysec)
+	defer r.stop()
+	var got arrivals
+	chain := got.noting(weir.Resource{Name: "api", Rate: rateLimit, Concurrency: 8}, 0)
+	for range p.Items {
+		_, stop := r.node(ctx, logEverysec, engine.Options{Partitions: p.Batch}, chain)
+		defer stop()
+	}
+	time.Sleep(idleSettle)
+	before, cpu := r.calls(ctx), r.cpu(ctx)
+	time.Sleep(idleFor)
+	after, took := r.calls(ctx), r.cpu(ctx)-cpu
+	f := figures{"cpu": 100 * took / idleFor.Seconds(), "connections": r.number(ctx, "clients", "connected_clients") - 1,
+		"blocked": r.number(ctx, "clients", "blocked_clients") / float64(p.Items)}
+	per := float64(p.Items) * idleFor.Seconds()
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		n := (after[name] - before[name]) / per
+		f["executed"] += n
+		if sent[name] {
+			f["commands"] += n
+		}
+		if n > 0 {
+			f["each "+name] = n
+		}
+	}
+	return f
+}
+
+// sent holds the commands that an idle node sends; the others are executed by its scripts.
+var sent = map[string]bool{
+	"evalsha": true, "evalsha_ro": true, "eval": true, "xread": true, "ping": true, "get": true, "hget": true, "client|unblock": true, "config|get": true, "cluster|shards": true, "xadd": true, "spublish": true, "publish": true,
+}
+
+// cpu returns the CPU time of the server so far, in seconds.
+func (r *redisServer) cpu(ctx context.Context) float64 {
+	return r.number(ctx, "cpu", "used_cpu_user") + r.number(ctx, "cpu", "used_cpu_sys")
+}
