@@ -215,9 +215,7 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 		if err := stored.Gone(ctx, b.engine.store, b.Home, b.ID()); err != nil {
 			return p, false, err
 		}
-		c := weir.Counts{Total: b.Spec.Items, Ready: b.Spec.Items}
-		return weir.Progress{ID: b.ID(), State: b.firstState(), Canary: b.Spec.Canary != nil, Counts: c,
-			Steps: make([]weir.StepCounts, len(b.Spec.Steps)), Started: time.Unix(0, b.Spec.Submitted)}, false, nil
+		return b.unread(), false, nil
 	}
 	if err != nil {
 		return p, false, err
@@ -225,12 +223,19 @@ func (b *BulkAction) now(ctx context.Context) (p weir.Progress, resuming bool, e
 	return b.progress(spec, status), b.resumed.Load() == status.Resumes+1, nil
 }
 
-// Found is how it was when [Engine.Get] found it: [BulkAction.Now] without another read.
-func (b *BulkAction) Found(ctx context.Context) (weir.Progress, error) {
+// Found is how it was when [Engine.Get] found it, or when it was accepted: [BulkAction.Now] without another read.
+func (b *BulkAction) Found() weir.Progress {
 	if b.Status == nil {
-		return b.Now(ctx)
+		return b.unread()
 	}
-	return b.progress(b.Spec, b.Status), nil
+	return b.progress(b.Spec, b.Status)
+}
+
+// unread is how a bulk action is that its owner has not read of.
+func (b *BulkAction) unread() weir.Progress {
+	return weir.Progress{ID: b.ID(), State: b.firstState(), Canary: b.Spec.Canary != nil,
+		Counts: weir.Counts{Total: b.Spec.Items, Ready: b.Spec.Items},
+		Steps:  make([]weir.StepCounts, len(b.Spec.Steps)), Started: time.Unix(0, b.Spec.Submitted)}
 }
 
 func (b *BulkAction) progress(spec *partition.Created, status *partition.Status) weir.Progress {

@@ -95,7 +95,7 @@ func (s *Server) createBulk(ctx context.Context, in *request[api.NewBulkAction])
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.svc.Bulks.Create(ctx, n, draft.Made{ID: id, By: caller(ctx).KeyID})
+	b, err := s.svc.Bulks.Create(ctx, n, draft.Made{ID: id, First: !visitOf(ctx).again, By: caller(ctx).KeyID})
 	if err != nil {
 		return nil, err
 	}
@@ -107,18 +107,21 @@ func (s *Server) createBulk(ctx context.Context, in *request[api.NewBulkAction])
 // noted first: doing the request again after a crash makes the same thing.
 func (s *Server) reserve(ctx context.Context, newID func() (string, error)) (string, error) {
 	id, err := newID()
-	name := visitOf(ctx).idempotent
-	if err != nil || name == "" {
+	try := visitOf(ctx).try
+	if err != nil || try == nil {
 		return id, err
 	}
 	visitOf(ctx).begun = true
 	var lost error
-	e, err := s.answers.Update(ctx, name, func(m *remembered) error {
+	e, err := s.answers.UpdateFrom(ctx, try.entry, func(m *remembered) error {
 		if lost = nil; m.ID == "" {
 			m.ID, lost = id, s.svc.Drafts.KeysLost()
 		}
 		return lost
 	})
+	if err == nil {
+		try.entry = e
+	}
 	return e.Value.ID, cmp.Or(lost, err)
 }
 

@@ -37,6 +37,8 @@ type attempt struct {
 	name  string // of the record
 	nonce string
 	first bool // no try before it may have done anything
+	// entry is the record as this try wrote it last.
+	entry records.Entry[remembered]
 }
 
 var (
@@ -54,13 +56,13 @@ func (s *Server) take(ctx context.Context, name, key string, want remembered) (c
 			s.working.end(want.Claim)
 		}
 		if errors.Is(err, store.ErrUnknown) { // the record may have the claim of a try that is none
-			s.settle(context.WithoutCancel(ctx), &attempt{name: name, nonce: want.Claim}, func(*remembered) error { return nil })
+			s.settle(context.WithoutCancel(ctx), &attempt{name: name, nonce: want.Claim, entry: records.Entry[remembered]{Name: name}}, func(*remembered) error { return nil })
 		}
 	}()
 	for over := ""; ; {
 		c = &attempt{name: name, nonce: want.Claim}
 		var other remembered
-		_, err = s.answers.Put(ctx, name, func(m *remembered, found bool) error {
+		c.entry, err = s.answers.PutNew(ctx, name, func(m *remembered, found bool) error {
 			switch {
 			case found && m.Digest != want.Digest:
 				return conflict(key, m, want.Fields)
@@ -140,6 +142,22 @@ var errRelease = errors.New("the key is free again")
 func (s *Server) change(ctx context.Context, c *attempt, change func(*remembered) error) error {
 	ctx, cancel := context.WithTimeout(ctx, settleFor)
 	defer cancel()
+	_, err := s.answers.UpdateFrom(ctx, c.entry, func(m *remembered) error {
+		if m.Claim != c.nonce {
+			return errClaimed
+		}
+		if err := change(m); err != nil {
+			return err
+		}
+		m.By, m.Claim = "", ""
+		return nil
+	})
+	switch {
+	case errors.Is(err, errClaimed), errors.Is(err, weir.ErrNotFound):
+		return nil
+	case !errors.Is(err, errRelease):
+		return err
+	}
 	for {
 		e, err := s.answers.Get(ctx, c.name)
 		switch {
@@ -148,15 +166,7 @@ func (s *Server) change(ctx context.Context, c *attempt, change func(*remembered
 		case err != nil:
 			return err
 		}
-		if errors.Is(change(&e.Value), errRelease) {
-			err = s.answers.DeleteIf(ctx, c.name, e.Version)
-		} else {
-			_, err = s.answers.UpdateIf(ctx, c.name, e.Version, func(m *remembered) error {
-				*m = e.Value
-				m.By, m.Claim = "", ""
-				return nil
-			})
-		}
+		err = s.answers.DeleteIf(ctx, c.name, e.Version)
 		if !errors.Is(err, records.ErrChanged) && !errors.Is(err, weir.ErrNotFound) {
 			return err
 		}

@@ -38,12 +38,13 @@ type visit struct {
 	before    any
 	after     any
 
-	public     bool   // the routes of operators are elsewhere
-	idempotent string // name of the record that keeps the response; empty if there is no record
-	again      bool   // an earlier try of the same request was undecided: it may have been done
-	begun      bool   // an id was reserved: what follows may write
-	undecided  bool   // the request failed after it may have done something
-	replayed   bool   // the answer was kept from before: nothing was changed now
+	public     bool     // the routes of operators are elsewhere
+	idempotent string   // name of the record that keeps the response; empty if there is no record
+	try        *attempt // that this request is; nil: it has no Idempotency-Key
+	again      bool     // an earlier try of the same request was undecided: it may have been done
+	begun      bool     // an id was reserved: what follows may write
+	undecided  bool     // the request failed after it may have done something
+	replayed   bool     // the answer was kept from before: nothing was changed now
 }
 
 // sign gives a problem the id of the request, and the URL of its type.

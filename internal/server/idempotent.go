@@ -88,7 +88,7 @@ func (s *Server) keyed(w *watched, r *http.Request, v *visit, next http.Handler)
 // earlier try was undecided, and not if this one had begun to work.
 func (s *Server) tried(w *watched, r *http.Request, v *visit, c *attempt, next http.Handler) {
 	defer s.working.end(c.nonce)
-	v.idempotent, v.again = c.name, !c.first
+	v.idempotent, v.again, v.try = c.name, !c.first, c
 	rec := &recording{watched: w}
 	decided := func(*remembered) error { return nil } // also what a panic leaves
 	defer func() {

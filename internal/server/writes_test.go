@@ -18,6 +18,14 @@ import (
 type written struct {
 	store.Store
 	writes, blocks atomic.Int64
+	looks          atomic.Int64 // at records of a request
+}
+
+func (w *written) Lookup(ctx context.Context, name string) ([]byte, error) {
+	if strings.HasPrefix(name, "answer/") || strings.HasPrefix(name, "audit/") || strings.HasPrefix(name, "draft/") {
+		w.looks.Add(1)
+	}
+	return w.Store.Lookup(ctx, name)
 }
 
 func (w *written) Append(ctx context.Context, partition int, body []byte, c store.Claim) error {
@@ -60,5 +68,8 @@ func TestACreateWithItsItemsIsTwoWritesAndFiveWithAKey(t *testing.T) {
 			t.Errorf("%s: %d writes and %d blocks, want %d and none", tt.name, got, w.blocks.Load(), tt.want)
 		}
 		n.Until(made.ID, api.Completed)
+		if got := w.looks.Load(); got != 0 {
+			t.Errorf("%s: %d lookups of records, want none: what is written says what is there", tt.name, got)
+		}
 	}
 }

@@ -28,10 +28,10 @@ func (s *Store) Swap(ctx context.Context, name string, old, value []byte) ([]byt
 	case err != nil:
 		return nil, err
 	case b == nil:
-		return held, s.flushRecords() // do not return another caller's write before it is durable
+		return held, s.flushRecord(name) // do not return another caller's write before it is durable
 	}
 	err = s.settle(b)
-	s.registry.wrote()
+	s.registry.wrote(name)
 	if err != nil {
 		return nil, err
 	}
@@ -63,20 +63,37 @@ func (s *Store) swap(name string, old, value []byte) (held []byte, b *pebble.Bat
 	if err != nil {
 		return nil, nil, err
 	}
-	r.writing++
+	if r.writing == nil {
+		r.writing = map[string]int{}
+	}
+	r.writing[name]++
 	return held, b, nil
 }
 
-func (r *registry) wrote() {
+func (r *registry) wrote(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.writing--
+	if r.writing[name]--; r.writing[name] == 0 {
+		delete(r.writing, name)
+	}
+}
+
+// flushRecord waits until what is visible of one lasting record is durable. Others that are being written are no
+// reason to wait.
+func (s *Store) flushRecord(name string) error {
+	s.registry.mu.Lock()
+	writing := s.registry.writing[name] > 0
+	s.registry.mu.Unlock()
+	if !writing {
+		return nil
+	}
+	return s.flush()
 }
 
 // flushRecords waits until all visible lasting records, and all visible removals, are durable.
 func (s *Store) flushRecords() error {
 	s.registry.mu.Lock()
-	settled := s.registry.writing == 0
+	settled := len(s.registry.writing) == 0
 	s.registry.mu.Unlock()
 	if settled {
 		return nil
@@ -100,7 +117,7 @@ func (s *Store) Lookup(ctx context.Context, name string) ([]byte, error) {
 	}
 	defer s.gate.leave()
 	held, err := s.record(name)
-	return held, cmp.Or(err, s.flushRecords())
+	return held, cmp.Or(err, s.flushRecord(name))
 }
 
 // List returns lasting records as of one moment, once they are durable.

@@ -70,13 +70,20 @@ func TestNothingIsAnsweredBeforeItIsDurable(t *testing.T) {
 	} {
 		for _, removal := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, removed: %v", tt.name, removal), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { answerWaits(t, removal, tt.read) })
+				synctest.Test(t, func(t *testing.T) { answerWaits(t, removal, true, tt.read) })
 			})
 		}
 	}
 }
 
-func answerWaits(t *testing.T, removal bool, read func(ctx context.Context, s *Store) error) {
+func TestALookupWaitsForNoOtherRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answerWaits(t, false, false, func(ctx context.Context, s *Store) error { _, err := s.Lookup(ctx, "b"); return err })
+	})
+}
+
+// answerWaits checks whether a call waits for a record that is being written.
+func answerWaits(t *testing.T, removal, waits bool, read func(ctx context.Context, s *Store) error) {
 	var held atomic.Bool
 	release := make(chan struct{})
 	s := openMem(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -102,8 +109,8 @@ func answerWaits(t *testing.T, removal bool, read func(ctx context.Context, s *S
 	synctest.Wait()
 	go func() { answered <- read(t.Context(), s) }()
 	synctest.Wait()
-	if len(written)+len(answered) != 0 {
-		t.Error("there was an answer before the sync")
+	if len(written) != 0 || (len(answered) == 0) != waits {
+		t.Errorf("%d writes and %d reads were answered before the sync", len(written), len(answered))
 	}
 	held.Store(false)
 	close(release)

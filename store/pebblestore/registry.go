@@ -11,7 +11,7 @@ import (
 // registry counts the changes of lasting records.
 type registry struct {
 	mu      sync.Mutex
-	writing int // lasting records that are visible but not durable yet
+	writing map[string]int // writes, by name of the lasting record, that are visible but not durable yet
 }
 
 // newNodes is called when the directory is locked: no other process uses any limit from then on.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 )
@@ -21,7 +22,8 @@ import (
 type Keys struct {
 	seed   uint64
 	placed bool // lines are kept
-	shards [256]shard
+	shards *[256]shard
+	few    []xxh3.Uint128 // all that are in the set, as long as there are no tables
 	n      int
 
 	touched uint32 // keeps the compiler from leaving touch out
@@ -76,6 +78,9 @@ func (k *Keys) AddAll(ids []string, fresh []bool) {
 // touch reads where each hash will go. These reads do not depend on each other, so that the processor
 // waits for memory once for all of them.
 func (k *Keys) touch(hashes []xxh3.Uint128) {
+	if k.shards == nil {
+		return
+	}
 	var sum uint32
 	for _, h := range hashes {
 		t := &k.shards[h.Hi>>56]
@@ -93,19 +98,45 @@ func (k *Keys) Len() int { return k.n }
 // Bytes returns the memory of the tables.
 func (k *Keys) Bytes() int {
 	total := 0
+	if k.shards == nil {
+		return cap(k.few) * 16
+	}
 	for i := range k.shards {
 		total += len(k.shards[i].slots)*slotBytes + len(k.shards[i].lines)*lineBytes
 	}
 	return total
 }
 
+// mostFew is how many ids are kept without tables: most bulk actions are small, and the tables are not.
+const mostFew = 32
+
 func (k *Keys) add(h xxh3.Uint128) (fresh bool) {
-	_, _, fresh = k.place(h)
-	return fresh
+	if k.shards != nil || len(k.few) == mostFew {
+		_, _, fresh = k.place(h)
+		return fresh
+	}
+	if slices.Contains(k.few, h) {
+		return false
+	}
+	k.few = append(k.few, h)
+	k.n++
+	return true
+}
+
+// makeTables moves what is in the set into tables.
+func (k *Keys) makeTables() {
+	few := k.few
+	k.shards, k.few, k.n = &[256]shard{}, nil, 0
+	for _, h := range few {
+		k.place(h)
+	}
 }
 
 // place puts a hash into its table, and returns its place.
 func (k *Keys) place(h xxh3.Uint128) (t *shard, at int, fresh bool) {
+	if k.shards == nil {
+		k.makeTables()
+	}
 	t = &k.shards[h.Hi>>56]
 	if t.n*4 >= len(t.slots)*3 { // at most 3/4 full: runs stay short
 		t.grow(int(h.Hi>>56), k.placed)

@@ -87,10 +87,7 @@ func (s *Bulks) Find(ctx context.Context, id string) (*engine.BulkAction, *draft
 // View returns a submitted bulk action as the API shows it.
 func (s *Bulks) View(ctx context.Context, b *engine.BulkAction) (api.BulkAction, error) {
 	info := b.Info()
-	p, err := b.Found(ctx)
-	if err != nil {
-		return api.BulkAction{}, err
-	}
+	p := b.Found()
 	x, err := stored.ParseExtra(info.Extra)
 	if err != nil {
 		return api.BulkAction{}, fmt.Errorf("bulk action %s: %w", b.ID(), err)

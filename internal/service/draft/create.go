@@ -21,6 +21,8 @@ import (
 type Made struct {
 	// ID is an id from [Service.NewID]: creating it again changes nothing. Default: a new id.
 	ID string
+	// First says that nothing can have been made under the ID: it is not looked for.
+	First bool
 	// Schedule and Slot name the schedule that creates it, and the slot.
 	Schedule string
 	Slot     time.Time
@@ -83,8 +85,10 @@ func (s *Creates) Create(ctx context.Context, n stored.Spec, made Made) (id stri
 	id = made.ID
 	if id == "" {
 		id, err = s.NewID(ctx, d.Tenant)
-	} else if b, there := s.engine.Get(ctx, weir.BulkID(id)); there == nil { // it was created before, and is not a draft any more
-		return id, b, nil
+	} else if !made.First {
+		if b, there := s.engine.Get(ctx, weir.BulkID(id)); there == nil { // it was created before, and is not a draft any more
+			return id, b, nil
+		}
 	}
 	if err != nil {
 		return "", nil, err

@@ -92,10 +92,7 @@ func (s *Outlook) others(ctx context.Context, to *loaded) error {
 		if to.limits.Tenant(b.Info().Tenant).Paused {
 			continue
 		}
-		p, err := b.Found(ctx)
-		if err != nil {
-			return err
-		}
+		p := b.Found()
 		if room[p.State] == 0 {
 			continue
 		}

@@ -54,6 +54,8 @@ type Entry[T any] struct {
 	// Version differs after every write, also after the record was removed and created again. It
 	// consists of letters and digits, fit for an entity tag.
 	Version string
+
+	raw []byte // as it was written; nil: it was read
 }
 
 // New returns the table of a kind. A kind is one word without a slash: the store knows its records

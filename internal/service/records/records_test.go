@@ -109,6 +109,44 @@ func TestPutMakesAndChanges(t *testing.T) {
 	}
 }
 
+func TestWritesThatKnowWhatIsThereDoNotReadIt(t *testing.T) {
+	_, s := newTable(t)
+	looks := &looking{Keeper: s}
+	table := records.New[counter](looks, "counter")
+	e := must[records.Entry[counter]](t)(table.PutNew(t.Context(), "a", func(c *counter, found bool) error { return increment(c) }))
+	e = must[records.Entry[counter]](t)(table.UpdateFrom(t.Context(), e, increment))
+	must[records.Entry[counter]](t)(table.Insert(t.Context(), "b", counter{N: 1}))
+	if e.Value.N != 2 || looks.lookups != 0 {
+		t.Errorf("%d after %d lookups, want 2 without any", e.Value.N, looks.lookups)
+	}
+	found := []bool{}
+	again := must[records.Entry[counter]](t)(table.PutNew(t.Context(), "a", func(c *counter, there bool) error {
+		found = append(found, there)
+		return increment(c)
+	}))
+	if again.Value.N != 3 || len(found) != 2 || !found[1] {
+		t.Errorf("PutNew of what is there gives %d, asked with %v; want 3, and at last with what is there", again.Value.N, found)
+	}
+	behind := must[records.Entry[counter]](t)(table.UpdateFrom(t.Context(), e, increment))
+	if behind.Value.N != 4 {
+		t.Errorf("UpdateFrom what was overwritten since gives %d, want 4", behind.Value.N)
+	}
+	wantErr(t, "Delete", table.Delete(t.Context(), "a"), nil)
+	_, err := table.UpdateFrom(t.Context(), behind, increment)
+	wantErr(t, "UpdateFrom what was removed since", err, weir.ErrNotFound)
+}
+
+// looking counts the lookups of a store.
+type looking struct {
+	records.Keeper
+	lookups int
+}
+
+func (l *looking) Lookup(ctx context.Context, name string) ([]byte, error) {
+	l.lookups++
+	return l.Keeper.Lookup(ctx, name)
+}
+
 func TestPutMakesAZeroValueThatWasNotThere(t *testing.T) {
 	table, _ := newTable(t)
 	must[records.Entry[counter]](t)(table.Put(t.Context(), "zero", func(*counter, bool) error { return nil }))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/store"
 )
 
 // rounds is how often a write starts over after losing to another. For each lost round another
@@ -20,7 +21,7 @@ var errContended = errors.New("too many concurrent changes")
 // Insert creates a record. If it exists, Insert returns it with [ErrExists].
 func (t *Table[T]) Insert(ctx context.Context, name string, v T) (Entry[T], error) {
 	var there Entry[T]
-	e, err := t.change(ctx, name, func(now *Entry[T], found bool) error {
+	e, err := t.guess(ctx, name, nil, func(now *Entry[T], found bool) error {
 		if found {
 			there = *now
 			return ErrExists
@@ -65,12 +66,49 @@ func (t *Table[T]) Put(ctx context.Context, name string, change func(v *T, found
 	return t.change(ctx, name, func(now *Entry[T], found bool) error { return change(&now.Value, found) })
 }
 
+// PutNew is [Table.Put] for a record that is most likely missing: it is not read before. If there is one, change is called
+// again with it.
+func (t *Table[T]) PutNew(ctx context.Context, name string, change func(v *T, found bool) error) (Entry[T], error) {
+	return t.guess(ctx, name, nil, func(now *Entry[T], found bool) error { return change(&now.Value, found) })
+}
+
+// UpdateFrom is [Table.Update] for a record that the caller has written last, as far as it knows: it is not read before.
+func (t *Table[T]) UpdateFrom(ctx context.Context, e Entry[T], change func(*T) error) (Entry[T], error) {
+	if e.raw == nil {
+		return t.Update(ctx, e.Name, change)
+	}
+	return t.guess(ctx, e.Name, e.raw, func(now *Entry[T], found bool) error {
+		if !found {
+			return weir.ErrNotFound
+		}
+		return change(&now.Value)
+	})
+}
+
 // change writes the result of a function on a record, and starts over after a concurrent write.
 func (t *Table[T]) change(ctx context.Context, name string, change func(now *Entry[T], found bool) error) (Entry[T], error) {
 	if name == "" {
 		return Entry[T]{}, t.failed(name, errors.New("a record needs a name"))
 	}
 	old, err := t.lookup(ctx, name)
+	return t.write(ctx, name, old, err, change)
+}
+
+// guess is change for a record that is expected to be old, nil for none: it saves the look before. If it is not, the
+// write is refused and tells what is there.
+func (t *Table[T]) guess(ctx context.Context, name string, old []byte, change func(now *Entry[T], found bool) error) (Entry[T], error) {
+	if name == "" {
+		return t.change(ctx, name, change)
+	}
+	e, err := t.write(ctx, name, old, nil, change)
+	if errors.Is(err, store.ErrFull) { // a store without room refuses without a look at what is there
+		return t.change(ctx, name, change)
+	}
+	return e, err
+}
+
+func (t *Table[T]) write(ctx context.Context, name string, old []byte, err error,
+	change func(now *Entry[T], found bool) error) (Entry[T], error) {
 	for range rounds {
 		if err != nil {
 			return Entry[T]{}, t.failed(name, err)
@@ -83,6 +121,7 @@ func (t *Table[T]) change(ctx context.Context, name string, change func(now *Ent
 			return e, nil
 		}
 		if old, err = t.swap(ctx, name, old, raw); err == nil && bytes.Equal(old, raw) {
+			e.raw = raw
 			return e, nil
 		}
 	}

@@ -84,10 +84,7 @@ func (s *Results) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error)
 		return nil, check.IgnoreRemoved(err)
 	}
 	l := &lot{id: string(id), bulk: b, info: b.Info()}
-	p, err := b.Found(ctx)
-	if err != nil {
-		return nil, err
-	}
+	p := b.Found()
 	l.state = p.State
 	if l.extra, err = stored.ParseExtra(l.info.Extra); err != nil {
 		return nil, err

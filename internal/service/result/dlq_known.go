@@ -107,10 +107,7 @@ func (s *Results) allFailures(ctx context.Context) ([]*failures, error) {
 }
 
 func failuresOf(ctx context.Context, b *engine.BulkAction) (*failures, error) {
-	p, err := b.Found(ctx)
-	if err != nil {
-		return nil, err
-	}
+	p := b.Found()
 	info := b.Info()
 	f := &failures{id: b.ID(), tenant: info.Tenant, submitted: info.Submitted, ended: p.State.Final()}
 	if p.Counts.Failed == 0 {
