@@ -56,7 +56,8 @@ func (s *Server) take(ctx context.Context, name, key string, want remembered) (c
 			s.working.end(want.Claim)
 		}
 		if errors.Is(err, store.ErrUnknown) { // the record may have the claim of a try that is none
-			s.settle(context.WithoutCancel(ctx), &attempt{name: name, nonce: want.Claim, entry: records.Entry[remembered]{Name: name}}, func(*remembered) error { return nil })
+			none := &attempt{name: name, nonce: want.Claim, entry: records.Entry[remembered]{Name: name}}
+			s.settle(context.WithoutCancel(ctx), none, func(*remembered) error { return nil })
 		}
 	}()
 	for over := ""; ; {

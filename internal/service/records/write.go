@@ -96,7 +96,8 @@ func (t *Table[T]) change(ctx context.Context, name string, change func(now *Ent
 
 // guess is change for a record that is expected to be old, nil for none: it saves the look before. If it is not, the
 // write is refused and tells what is there.
-func (t *Table[T]) guess(ctx context.Context, name string, old []byte, change func(now *Entry[T], found bool) error) (Entry[T], error) {
+func (t *Table[T]) guess(ctx context.Context, name string, old []byte,
+	change func(now *Entry[T], found bool) error) (Entry[T], error) {
 	if name == "" {
 		return t.change(ctx, name, change)
 	}
