@@ -235,15 +235,6 @@ func saysOf(e *api.ItemEvent, x *api.ItemResult) string {
 	return "not done yet."
 }
 
-// pretty indents JSON; other text stays as it is.
-func pretty(raw json.RawMessage) string {
-	var out bytes.Buffer
-	if json.Indent(&out, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return out.String()
-}
-
 // mostLine is the longest value within a sentence, in bytes.
 const mostLine = 200
 

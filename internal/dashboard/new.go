@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"html/template"
 	"net/http"
 	"slices"
@@ -98,6 +99,12 @@ func (w *wizard) Items() int64 {
 
 // Canary is how many items run first, 0 without a canary or if that is not known.
 func (w *wizard) Canary() int64 { return canaryOf(w.Bulk.Canary, w.Items()) }
+
+// Seen sums up what would run: steps, rules, and where the rows are. A file that is uploaded instead has another id.
+func (w *wizard) Seen() string {
+	raw, _ := json.Marshal(w.Draft) // plain data
+	return seenOf(string(raw))
+}
 
 // HasData reports whether the draft has data that can be read.
 func (w *wizard) HasData() bool { return w.Draft.Source != nil && w.DataGone == "" }

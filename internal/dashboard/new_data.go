@@ -168,12 +168,37 @@ func (v *visit) sendFile(ctx context.Context, parts *multipart.Reader) (id strin
 			if part.FileName() == "" {
 				return "", &dataError{"file", "Choose a file."}
 			}
-			id, _, err := v.api.UploadStream(ctx, path.Base(strings.ReplaceAll(part.FileName(), `\`, "/")), part)
-			return id, err
+			from := &arriving{Reader: part}
+			id, _, err := v.api.UploadStream(ctx, path.Base(strings.ReplaceAll(part.FileName(), `\`, "/")), from)
+			return id, from.or(err, "file")
 		case "rows":
-			return v.sendRows(ctx, kind, part)
+			from := &arriving{Reader: part}
+			id, err := v.sendRows(ctx, kind, from)
+			return id, from.or(err, "rows")
 		}
 	}
+}
+
+// arriving is a part of a form that is read while it arrives.
+type arriving struct {
+	io.Reader
+	cut error
+}
+
+// Read implements [io.Reader].
+func (a *arriving) Read(p []byte) (n int, err error) {
+	if n, err = a.Reader.Read(p); err != nil && !errors.Is(err, io.EOF) {
+		a.cut = err
+	}
+	return n, err
+}
+
+// or returns an error about a field if the part has not arrived completely, else err.
+func (a *arriving) or(err error, field string) error {
+	if a.cut != nil {
+		return &dataError{field, "The data did not arrive completely. Send it again."}
+	}
+	return err
 }
 
 // sendRows uploads rows that were pasted.

@@ -29,8 +29,11 @@ func (v *visit) askStart(w *wizard) *question {
 	later := v.FormValue("start_at")
 	q := &question{Title: w.startButton() + "?", Up: "/new/" + w.ID + "/forecast", UpName: "New bulk action: " + w.Name, Items: w.Items(), Scope: "submit",
 		Button: w.startButton(), Stay: "Keep it as a draft", Safe: true,
-		Hidden: []fact{{"once", once}, {"start_at", later}, {"zone", v.FormValue("zone")}, {"asked", "yes"}},
+		Hidden: []fact{{"once", once}, {"start_at", later}, {"zone", v.FormValue("zone")}, {"asked", "yes"}, {seenField, w.Seen()}},
 		Text:   "Items that are done stay done. You can pause or cancel the rest at any time."}
+	if v.stale(w.Seen()) {
+		q.Fault = "Someone changed this draft after you opened the page. Check what runs now."
+	}
 	all := "Unknown before its source is read"
 	if w.Items() > 0 {
 		all = format.Items(w.Items())

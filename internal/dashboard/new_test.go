@@ -48,6 +48,26 @@ func (b *browser) sendForm(path string, fields ...string) (status int, page, at 
 	return b.doAt(req)
 }
 
+// A file whose upload is cut off is told as that, and the page stays.
+func TestAFormThatIsCutOffIsSentAgain(t *testing.T) {
+	n := openNode(t, nodetest.Options{})
+	b := newBrowser(t, n)
+	at := b.begin(url.Values{"action": {"send"}})
+	for field, name := range map[string]string{"file": `; filename="users.csv"`, "rows": ""} {
+		body := "--x\r\nContent-Disposition: form-data; name=\"" + field + "\"" + name + "\r\n\r\nid,amount\nu1,5\nu2"
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.URL+at+"/data", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		status, page := b.do(req)
+		if status != http.StatusUnprocessableEntity {
+			t.Errorf("status %d: %s", status, text(t, page))
+		}
+		b.want(page, "The data did not arrive completely. Send it again.")
+	}
+}
+
 // doAt is do, with the address of the page that is shown in the end.
 func (b *browser) doAt(req *http.Request) (status int, page, at string) {
 	b.t.Helper()

@@ -3,12 +3,10 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
 )
@@ -101,31 +99,6 @@ func localTime(at, zone string) string {
 		return at
 	}
 	return t.In(where).Format("2006-01-02T15:04")
-}
-
-// definition writes a value as people edit it, empty if nothing is set.
-func definition(x any) string {
-	raw, err := json.Marshal(x)
-	if err != nil || string(raw) == "{}" {
-		return ""
-	}
-	return pretty(raw)
-}
-
-// define reads a value of JSON or YAML. Members that do not exist are faults.
-func (s *sheet) define(name string, into any) {
-	i := s.at(name)
-	if i.Value == "" {
-		return
-	}
-	raw, err := yaml.YAMLToJSON([]byte(i.Value)) // JSON is YAML, too
-	if err != nil {
-		i.Fault = "This is neither JSON nor YAML: " + yaml.FormatError(err, false, false)
-		return
-	}
-	if err := strictly(raw, into); err != nil {
-		i.Fault = err.Error() + "."
-	}
 }
 
 func (d *Dashboard) newSchedule(ctx context.Context, v *visit) (*sheet, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
 )
 
 // endpoint answers calls of actions and events with a body.
@@ -286,5 +287,16 @@ func TestHostileSettingsStayTexts(t *testing.T) {
 		for _, name := range foreign(t, page) {
 			t.Errorf("%s has the element or attribute %s", path, name)
 		}
+	}
+}
+
+func TestAWeightThatIsNoNumberIsAFault(t *testing.T) {
+	b := newBrowser(t, openNode(t, nodetest.Options{}))
+	for _, weight := range []string{"NaN", "Inf", "-inf"} {
+		status, page := b.post("/ui/settings/new/tenant", url.Values{"name": {"ta"}, "weight": {weight}})
+		if status != http.StatusUnprocessableEntity {
+			t.Errorf("weight %s: status %d: %s", weight, status, text(t, page))
+		}
+		b.want(page, "Write a number, such as 1.5.")
 	}
 }

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -29,8 +30,9 @@ func (s *sheet) real(name string) float64 {
 		return 0
 	}
 	n, err := strconv.ParseFloat(i.Value, 64)
-	if err != nil {
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		i.Fault = "Write a number, such as 1.5."
+		return 0
 	}
 	return n
 }

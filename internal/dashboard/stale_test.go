@@ -95,6 +95,38 @@ func TestAStartIsOfTheItemsThatWereShown(t *testing.T) {
 	}
 }
 
+// A start that was shown with some data or steps does not start others, even if there are as many items.
+func TestAStartIsOfTheDraftThatWasShown(t *testing.T) {
+	n := openNode(t, nodetest.Options{})
+	b := newBrowser(t, n)
+	at := b.begin(url.Values{"action": {"send"}})
+	b.sendForm(at+"/data", "kind", "ids", "rows", "u1\nu2\n")
+	_, page := b.get(at + "/forecast")
+	seen := seenField.FindStringSubmatch(page)
+	if seen == nil {
+		t.Fatalf("the forecast has no field for what it shows: %s", text(t, page))
+	}
+	b.sendForm(at+"/data", "kind", "ids", "rows", "x1\nx2\n") // in another window
+	for _, form := range []url.Values{{"shown": {"2"}, "seen": seen[1:], "once": {"x"}}, {"shown": {"2"}, "seen": seen[1:], "once": {"y"}, "asked": {"yes"}}} {
+		status, page := b.post(at+"/start", form)
+		if status != http.StatusUnprocessableEntity {
+			t.Errorf("status %d: %s", status, text(t, page))
+		}
+		b.want(page, "Someone changed this draft after you opened the page.")
+	}
+	_, page = b.get(at + "/start?seen=" + seen[1])
+	b.want(page, "Someone changed this draft after you opened the page.")
+	again := seenField.FindStringSubmatch(page)
+	if again == nil {
+		t.Fatalf("the question has no field for what it shows: %s", text(t, page))
+	}
+	b.post(at+"/start", url.Values{"shown": {"2"}, "seen": again[1:], "once": {"z"}, "asked": {"yes"}})
+	var got api.BulkAction
+	if n.Call("GET", "/v1/bulk-actions/"+idOf(at), "", 200, &got); got.State == api.Draft {
+		t.Error("it was not started after it was looked at again")
+	}
+}
+
 // A shutdown does not wait for people who look at pages.
 func TestLivePagesEndWhenTheServerStops(t *testing.T) {
 	n := ended(t, false)

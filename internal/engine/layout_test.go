@@ -173,11 +173,11 @@ func TestANumberOfPartitionsOutOfRangeIsRefused(t *testing.T) {
 
 func TestDataOfAnotherFormatIsRefused(t *testing.T) {
 	s := memstore.New(memstore.Options{})
-	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":2,"generation":1,"partitions":8,"most":8}`)); err != nil {
+	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":1,"generation":1,"partitions":8,"most":8}`)); err != nil {
 		t.Fatal(err)
 	}
 	_, err := engine.Open(t.Context(), s, engine.Options{})
-	if err == nil || !strings.Contains(err.Error(), "format 2") || errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("Open() = %v, want an error about format 2", err)
+	if err == nil || !strings.Contains(err.Error(), "format 1") || errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("Open() = %v, want an error about format 1", err)
 	}
 }

@@ -18,12 +18,41 @@ func Under(prefix string, next http.Handler) http.Handler {
 	}
 	strip := http.StripPrefix(prefix, next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if rest, under := strings.CutPrefix(r.URL.Path, prefix); under && (rest == "" || rest[0] == '/') {
+		if rest, under := strings.CutPrefix(r.URL.EscapedPath(), prefix); under && (rest == "" || rest[0] == '/') {
+			if to := clean(rest); to != rest { // a ServeMux behind would redirect to an address without the prefix
+				tidy(w, r, prefix+to)
+				return
+			}
 			strip.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// clean returns a path without empty parts and dots, as a ServeMux wants it.
+func clean(p string) string {
+	if p == "" {
+		return p
+	}
+	to := path.Clean(p)
+	if p[len(p)-1] == '/' && to != "/" {
+		to += "/"
+	}
+	return to
+}
+
+// tidy leads to the clean address of a page. Nothing else is sent on: a form would take what it holds along.
+func tidy(w http.ResponseWriter, r *http.Request, to string) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.NotFound(w, r)
+		return
+	}
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	w.Header().Set("Location", to)
+	w.WriteHeader(http.StatusTemporaryRedirect)
 }
 
 // taken are the first parts of the paths of a server: a prefix that begins with one could not be told from them.

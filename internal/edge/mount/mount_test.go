@@ -20,6 +20,25 @@ func TestAPrefixIsRemovedAsAWhole(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatIsNotCleanKeepsItsPrefix(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/ui/", func(http.ResponseWriter, *http.Request) {})
+	h := Under("/bulk", mux)
+	for path, want := range map[string]string{
+		"/bulk/ui//": "/bulk/ui/", "/bulk/ui/./": "/bulk/ui/", "/bulk/ui//x?a=//b": "/bulk/ui/x?a=//b", "/bulk//evil.example/ui/": "/bulk/evil.example/ui/",
+		"/bulk/ui/../../ui/": "/bulk/ui/", "/bulk/ui/x%2F%2Fy": "",
+	} {
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil)); w.Header().Get("Location") != want {
+			t.Errorf("%s leads to %q, want %q", path, w.Header().Get("Location"), want)
+		}
+	}
+	w := httptest.NewRecorder()
+	if h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/bulk/ui//sign-in", nil)); w.Code != http.StatusNotFound {
+		t.Errorf("a form to an address that is not clean has status %d, want 404", w.Code)
+	}
+}
+
 func TestPrefixes(t *testing.T) {
 	for _, good := range []string{"", "/bulk", "/internal/weir-1", "/a.b", "/vault"} {
 		if fault, fix := BadPrefix(good); fault != "" || fix != "" {

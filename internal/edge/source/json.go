@@ -79,7 +79,29 @@ func (d *docs) check(doc []byte, line, col int) *RowError {
 	if v.Kind() != jsontext.KindBeginObject || !v.IsValid() || d.transcoded && bytes.Contains(doc, replacement) {
 		return d.diagnose(doc, line, col)
 	}
+	if tooDeep(doc) {
+		return &RowError{Line: line, Code: CodeBadJSON, Problem: fmt.Sprintf("the item is nested more than %d deep", MaxDepth), Fix: "flatten it"}
+	}
 	return nil
+}
+
+// MaxDepth is how deep the JSON of an item may be nested, the same as that of a request.
+const MaxDepth = 1000
+
+// tooDeep reports whether a valid document is nested too deep.
+func tooDeep(doc []byte) bool {
+	if len(doc) < 2*MaxDepth || bytes.Count(doc, []byte("["))+bytes.Count(doc, []byte("{")) <= MaxDepth { // most documents
+		return false
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(doc))
+	for {
+		if _, err := dec.ReadToken(); err != nil {
+			return false // the end
+		}
+		if dec.StackDepth() > MaxDepth {
+			return true
+		}
+	}
 }
 
 // chooseMember names the id member for the whole file after the first good object that has one.

@@ -188,6 +188,22 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+func TestAnItemThatIsNestedTooDeepIsABadRow(t *testing.T) {
+	deep := func(n int) []byte {
+		return []byte(`{"id":"d","x":` + strings.Repeat("[", n) + strings.Repeat("]", n) + "}")
+	}
+	if bad := CheckDocument(deep(MaxDepth - 1)); bad != nil {
+		t.Errorf("%d deep: %v", MaxDepth, bad)
+	}
+	if bad := CheckDocument(deep(MaxDepth)); bad == nil || bad.Code != CodeBadJSON || !strings.Contains(bad.Problem, "1000 deep") {
+		t.Errorf("%d deep: %v, want it refused", MaxDepth+1, bad)
+	}
+	text := []byte(`{"id":"d","x":"` + strings.Repeat("[", 5*MaxDepth) + `"}`)
+	if bad := CheckDocument(text); bad != nil {
+		t.Errorf("brackets in a text: %v", bad)
+	}
+}
+
 func TestBrokenJSONEndsTheStream(t *testing.T) {
 	for _, tt := range []struct {
 		name, text, code string
