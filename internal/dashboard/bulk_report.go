@@ -65,7 +65,7 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 		page.Speed = format.Rate(float64(finished(r.Counts)) / time.Duration(r.Duration).Seconds())
 	}
 	if f := r.Forecast; f != nil {
-		page.Forecast = fmt.Sprintf("forecast %s, %+.1f\u00a0%%", format.Duration(time.Duration(f.P50)), f.Error*100)
+		page.Forecast = comparedWith(f, time.Duration(r.Duration))
 	}
 	for i, s := range r.Steps {
 		page.Steps = append(page.Steps, reportStep{s, i + 1, cameIn(&s.StepProgress)})
@@ -79,6 +79,15 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 	}
 	c.Page, c.Weir = page, []string{"weir report " + h.Bulk.ID}
 	return c, nil
+}
+
+// comparedWith compares how long it took with the forecast, which knows nothing of the time in which people were waited for.
+func comparedWith(f *api.Accuracy, took time.Duration) string {
+	text := fmt.Sprintf("forecast %s, %+.1f\u00a0%%", format.Duration(time.Duration(f.P50)), f.Error*100)
+	if running := time.Duration(float64(f.P50) * (1 + f.Error)); took-running > took/100 {
+		return format.Duration(running) + " without the time for people; " + text
+	}
+	return text
 }
 
 // inOneSentence says whether it worked.

@@ -24,8 +24,8 @@ type Status struct {
 	Failed        int64             `json:"failed"`
 	LeftOut       int64             `json:"left_out"`
 	InFlight      int64             `json:"in_flight,omitempty"`      // items that may still end with another outcome than cancelled; set while cancelling
-	Forgiven      int64             `json:"forgiven,omitempty"`       // failures before the last resume
-	ForgivenEnded int64             `json:"forgiven_ended,omitempty"` // items ended before the last resume
+	Forgiven      int64             `json:"forgiven,omitempty"`       // failures before the last resume after a stop
+	ForgivenEnded int64             `json:"forgiven_ended,omitempty"` // items ended before the last resume after a stop
 	Resumes       int64             `json:"resumes,omitempty"`        // resume commands that were read
 	Steps         []weir.StepCounts `json:"steps"`
 	Waited        map[string]int64  `json:"waited,omitempty"` // nanoseconds by reason

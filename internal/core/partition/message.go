@@ -236,14 +236,16 @@ func (m *Machine) hold(now int64, b *bulk, to weir.BulkState, reason string) {
 	m.touch(b)
 }
 
-// release resumes a paused or stopped bulk action. A stop rule then counts from here.
+// release resumes a paused or stopped bulk action. After a stop, the stop rule counts from here.
 func (m *Machine) release(now int64, b *bulk) {
 	if b.state != weir.BulkPaused && b.state != weir.BulkStopped {
 		return
 	}
+	if b.state == weir.BulkStopped {
+		b.status.Forgiven = b.status.Failed
+		b.status.ForgivenEnded = b.ended()
+	}
 	b.move(weir.BulkRunning, "")
-	b.status.Forgiven = b.status.Failed
-	b.status.ForgivenEnded = b.ended()
 	b.forgiveCalls()
 	m.queue.ResumeBulk(now, b.queued)
 	m.mind(now, b)
