@@ -202,6 +202,13 @@ func (page *bulkPage) why(p *api.Progress) {
 		}
 		page.WhyMore += text + ". "
 	}
+	switch k := p.Counts; p.State {
+	case api.Stopped:
+		page.WhyMore = sentence(p.Reason)
+	case api.Awaiting:
+		page.WhyMore = fmt.Sprintf("Of its canary %s done and %s failed; %s.", format.Plural(k.Done, "item is", "items are"),
+			format.Count(k.Failed), format.Plural(k.Ready+k.Waiting, "item waits", "items wait"))
+	}
 }
 
 // stack draws the items by state, in the order of all sums.

@@ -128,6 +128,9 @@ func (s *Watch) progress(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 	if ok {
 		out.ETA = api.Duration(max(left.Likely.Round(time.Second), time.Second))
 	}
+	if p.Canary && (x.Canary == nil || x.Canary.Approve != "auto") { // how long a person takes is not known
+		out.ETA = 0
+	}
 	if out.ETA > 0 {
 		ends(&out, left, s.leastLeft(&x, &info, &out))
 	} else {
