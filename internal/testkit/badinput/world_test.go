@@ -237,11 +237,10 @@ func (w *world) dump() string {
 			stored[id] = true
 		}
 	}
-	ids, err := w.Service().Engine().IDs(ctx)
-	must(w.t, err)
-	for _, id := range ids {
-		if !stored[id] { // else it is told by its blocks; its owner may read of it at any time
-			all = append(all, "bulk action "+string(id))
+	for b, err := range w.Service().Engine().List(ctx) {
+		must(w.t, err)
+		if !stored[b.ID()] { // else it is told by its blocks; its owner may read of it at any time
+			all = append(all, "bulk action "+string(b.ID()))
 		}
 	}
 	slices.Sort(all)
