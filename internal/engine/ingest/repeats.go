@@ -125,7 +125,7 @@ const chunkIDs = 512
 func (c *chunks) add(h hashed) {
 	last := len(*c) - 1
 	if last < 0 || len((*c)[last]) == cap((*c)[last]) {
-		*c = append(*c, make([]hashed, 0, min(8<<len(*c), chunkIDs)))
+		*c = append(*c, make([]hashed, 0, min(8<<min(len(*c), 8), chunkIDs)))
 		last++
 	}
 	(*c)[last] = append((*c)[last], h)

@@ -58,6 +58,24 @@ func TestRepeatsFindsTheFirstItemWhoseIDCameBefore(t *testing.T) {
 	})
 }
 
+// The ids of a shard of a bulk action of tens of millions of items.
+func TestAShardHoldsAsManyIDsAsThereAre(t *testing.T) {
+	const ids = 100 * chunkIDs
+	var shard chunks
+	for i := range ids {
+		shard.add(hashed{hash: uint64(i), item: uint32(i)})
+	}
+	got := new(table).gather(shard)
+	if len(got) != ids {
+		t.Fatalf("it holds %d ids, want %d", len(got), ids)
+	}
+	for i, h := range got {
+		if h.item != uint32(i) {
+			t.Fatalf("id %d is that of item %d", i, h.item)
+		}
+	}
+}
+
 func TestRepeatsAreFoundEarly(t *testing.T) {
 	r := newRepeats()
 	ids := make([]string, 4*earlyRepeats)
