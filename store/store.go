@@ -78,8 +78,8 @@ type Blocks interface {
 	// durable as that message.
 	//  - Repeatable: writing a block again with the same bytes changes nothing.
 	//  - Copied: the store keeps no reference to the slices.
-	//  - Empty: without blocks it writes nothing. A store that is low on space returns ErrFull all the same, so
-	//    that a submit whose items are in its message can ask.
+	//  - Empty: without blocks it writes none. A store that is low on space, or that cannot keep blocks as it
+	//    promises now, returns the error all the same, so that a submit whose items are in its message can ask.
 	PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error
 	// GetBlock returns the bytes of one block, or ErrNotFound. The caller may keep them.
 	GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error)

@@ -14,10 +14,13 @@ import (
 // replicas have them, or a failover in between could keep only the message. It is repeatable,
 // so a missing answer is an ordinary error.
 func (s *Store) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
-	if err := s.enter(ctx); err != nil || len(blocks) == 0 {
+	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	k := s.keysOf(partition)
+	if len(blocks) == 0 {
+		return s.failed(ctx, "put blocks", partition, s.keepsUp(ctx, k))
+	}
 	replies, lag := s.writeAll(ctx, k, func(b rueidis.Builder) []rueidis.Completed {
 		return putBlocks(b, k, partition, id, first, blocks)
 	})
@@ -27,6 +30,16 @@ func (s *Store) PutBlocks(ctx context.Context, partition int, id weir.BulkID, fi
 		}
 	}
 	return s.failed(ctx, "put blocks", partition, lag)
+}
+
+// keepsUp returns an error if the replicas that a write needs are behind. A message that is written then may be read by its
+// owner, lost with the primary and written again by its sender: it is better not written.
+func (s *Store) keepsUp(ctx context.Context, k *keys) error {
+	if s.opts.Mode != Replicated {
+		return nil
+	}
+	_, lag := s.writeAll(ctx, k, func(rueidis.Builder) []rueidis.Completed { return make([]rueidis.Completed, 0, afterWrite) })
+	return lag
 }
 
 // putBlocks returns the commands of PutBlocks. The index of a block is written before the
