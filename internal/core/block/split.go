@@ -2,7 +2,7 @@ package block
 
 import "encoding/binary"
 
-// patience is how many documents in a row may match no shape before a block is no longer compared with its shapes.
+// patience is the number of documents in a row without a known shape after which the rest of a block is stored whole.
 const patience = 32
 
 // splitter cuts documents into shapes and values.

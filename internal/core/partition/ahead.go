@@ -16,22 +16,13 @@ const (
 
 // Unknown lists those of the bulk actions that have no spec.
 func Unknown(rows ManyRows, ids []weir.BulkID) (unknown []weir.BulkID, err error) {
-	for some := range slices.Chunk(ids, loadAtOnce) {
-		keys := make([][]byte, len(some))
-		for i, id := range some {
-			keys[i] = specKey(id)
+	err = eachSpec(rows, ids, func(id weir.BulkID, _, spec []byte) error {
+		if spec == nil {
+			unknown = append(unknown, id)
 		}
-		specs, err := rows.GetMany(keys)
-		if err != nil {
-			return nil, err
-		}
-		for i, id := range some {
-			if specs[i] == nil {
-				unknown = append(unknown, id)
-			}
-		}
-	}
-	return unknown, nil
+		return nil
+	})
+	return unknown, err
 }
 
 // Adopted lists those of the names of stages whose blocks belong to a bulk action that has a row.
@@ -42,29 +33,43 @@ func Adopted(rows ManyRows, names []weir.BulkID) (map[weir.BulkID]bool, error) {
 		byID[id] = append(byID[id], name)
 	}
 	adopted := map[weir.BulkID]bool{}
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(byID)), loadAtOnce) {
+	err := eachSpec(rows, slices.Sorted(maps.Keys(byID)), func(id weir.BulkID, key, spec []byte) error {
+		if spec == nil {
+			return nil
+		}
+		c := &Created{}
+		if err := UnsealJSON(key, spec, c); err != nil {
+			return err
+		}
+		for _, name := range byID[id] {
+			adopted[name] = c.Adopts(name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adopted, nil
+}
+
+// eachSpec calls yield with the key and the row of each bulk action's spec, which is nil if it has none.
+func eachSpec(rows ManyRows, ids []weir.BulkID, yield func(id weir.BulkID, key, spec []byte) error) error {
+	for some := range slices.Chunk(ids, loadAtOnce) {
 		keys := make([][]byte, len(some))
 		for i, id := range some {
 			keys[i] = specKey(id)
 		}
 		specs, err := rows.GetMany(keys)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, id := range some {
-			if specs[i] == nil {
-				continue
-			}
-			c := &Created{}
-			if err := UnsealJSON(keys[i], specs[i], c); err != nil {
-				return nil, err
-			}
-			for _, name := range byID[id] {
-				adopted[name] = c.Adopts(name)
+			if err := yield(id, keys[i], specs[i]); err != nil {
+				return err
 			}
 		}
 	}
-	return adopted, nil
+	return nil
 }
 
 // ahead holds the rows of several bulk actions that are loaded next. Reading them together

@@ -31,7 +31,7 @@ func (w *Stream) Adopt(stages []Stage) error {
 
 // CountFresh returns how many items stages have if of several with the same id the first is kept.
 func (in *Intake) CountFresh(ctx context.Context, p int, stages []Stage) (n int64, err error) {
-	w := &Stream{in: in, rule: weir.KeepFirst, seen: source.NewKeys()}
+	w := &Stream{in: in, seen: source.NewKeys()}
 	err = in.eachAside(ctx, p, stages, func(b *asideBlock) error {
 		if w.siftAside(b) {
 			n += int64(b.items.Len())

@@ -62,7 +62,6 @@ type Stream struct {
 	submit    context.Context // does not
 	partition int
 	id        weir.BulkID
-	rule      weir.DuplicateRule
 	carries   bool         // each item brings what an earlier step answered
 	aside     bool         // its items are not pending: nothing is done to them
 	adoption               // of items that were set aside
@@ -122,7 +121,7 @@ func (in *Intake) NewID(ctx context.Context, tenant string) (weir.BulkID, error)
 // Open begins a stream of the items of a bulk action.
 func (in *Intake) Open(ctx context.Context, p int, c *partition.Created, rule weir.DuplicateRule) *Stream {
 	workers := runtime.GOMAXPROCS(0)
-	w := &Stream{in: in, partition: p, id: c.ID, carries: c.Carries, rule: rule, spare: make(chan *builders, workers+1)}
+	w := &Stream{in: in, partition: p, id: c.ID, carries: c.Carries, spare: make(chan *builders, workers+1)}
 	switch rule {
 	case weir.KeepFirst:
 		w.seen = source.NewKeys()

@@ -35,7 +35,7 @@ const readCost = 20
 // newestFirst compares ids, which are in the order of time.
 func newestFirst(a, b weir.BulkID) int { return strings.Compare(string(b), string(a)) }
 
-// Page returns bulk actions, the newest first, and where the next page begins; "": there is none. It costs what it
+// Page returns bulk actions, the newest first, and where the next page begins, or "" after the last. It costs what it
 // shows: a page that looked at too many that it does not show ends early, with fewer bulk actions than the limit.
 func (r *Reader) Page(ctx context.Context, f Filter, limit int) (list []*Bulk, next weir.BulkID, err error) {
 	m, err := r.merge(ctx, f, limit)
@@ -106,7 +106,7 @@ func (r *Reader) merge(ctx context.Context, f Filter, limit int) (*merged, error
 	return m, g.Wait()
 }
 
-// next returns the newest id that is left; "": there is none, or the look has ended.
+// next returns the newest id that is left, or "" when none is or the look has ended.
 func (m *merged) next(ctx context.Context) (weir.BulkID, error) {
 	for {
 		if err := m.readOn(ctx); err != nil {
