@@ -8,7 +8,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
-	"github.com/weirhq/weir/store"
 )
 
 // Event reports that a bulk action has ended, was stopped by its failure rule, that its
@@ -60,12 +59,7 @@ func (p *part) tellEvent(ctx context.Context, ev partition.Event) {
 	for wait := retryEvery; ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
 		err := e.opts.Events(ctx, Event{ev.ID, ev.Number, ev.State, time.Unix(0, ev.At).UTC(), ev.Late})
 		if err == nil {
-			var body []byte
-			if body, err = partition.EncodeNoted(ev); err == nil {
-				err = e.store.Append(ctx, p.no, body, store.Claim{})
-			}
-		}
-		if err == nil {
+			p.mail.put(input{noted: ev})
 			return
 		}
 		if ctx.Err() == nil {

@@ -172,6 +172,8 @@ func (p *part) step(now int64, in *input) error {
 		in.observe <- p.look(now) // there is room
 	case in.moved != nil:
 		in.moved <- p.counter.TakeMoved(now, p.machine) // there is room
+	case in.noted.ID != "":
+		p.machine.Noted(now, in.noted)
 	case in.remove != nil:
 		p.machine.Remove(in.remove)
 	case in.stop:

@@ -131,7 +131,12 @@ func TestACommitTellsOfOneStateAlone(t *testing.T) {
 	if again := b.advance().Events; len(again) != 1 || again[0] != events[0] {
 		t.Errorf("after a takeover %+v is told, want %+v", again, events)
 	}
-	b.message(envelope{Noted: &Noted{events[0].ID, events[0].Number}})
+	b.m.Noted(b.now, events[0])
+	forget := b.now + notedFor
+	if do := b.advance(); do.Commit != nil || do.Wake != forget {
+		t.Errorf("commit %+v, wake at %d; want none before %d for an event that is to be removed", do.Commit, do.Wake, forget)
+	}
+	b.now += notedFor
 	b.settle()
 	b.reload()
 	if again := b.advance().Events; len(again) != 0 {

@@ -23,6 +23,7 @@ type generation struct {
 	sends   []Outgoing
 	events  []Event      // for the owner to deliver
 	noted   [][]byte     // rows of events that were delivered
+	forget  int64        // when these are removed at the latest, if there are any
 	scaled  []string     // lanes that got a number of workers
 	answers []string     // actions that answered for the first time
 	tenants []string     // that got their first bulk action here, or lost their last
@@ -43,6 +44,14 @@ func (g *generation) empty() bool { return g.bare() && g.tenure == nil }
 // bare reports whether it carries nothing except a tenure.
 func (g *generation) bare() bool {
 	return len(g.touched) == 0 && len(g.blocks) == 0 && g.ack == 0 && len(g.removals) == 0
+}
+
+// forgetAt returns when it has to be written although it has nothing but rows to remove.
+func (g *generation) forgetAt() int64 {
+	if len(g.noted) == 0 {
+		return Never
+	}
+	return g.forget
 }
 
 // touch adds the bulk action's status to the next commit.
@@ -76,7 +85,7 @@ func (m *Machine) dirty(l *live) {
 // expensive.
 func (m *Machine) cutCommit(now int64) *store.Batch {
 	g := m.gen
-	if m.flying != nil || g.empty() {
+	if m.flying != nil || g.empty() && now < g.forgetAt() {
 		return nil
 	}
 	if now < m.lastCut+groupFor && m.inFlight > 0 && !g.urgent() && !m.behind() {

@@ -64,7 +64,7 @@ func TestADeadlineThatCannotBeMetIsToldOnce(t *testing.T) {
 	if len(again) != 1 || again[0] != events[0] {
 		t.Fatalf("events after a takeover: %+v, want the same once more: %+v", again, events[0])
 	}
-	b.message(envelope{Noted: &Noted{"A", events[0].Number}})
+	b.m.Noted(b.now, events[0])
 	b.run(sec)
 	b.reload()
 	again, views = b.run(23 * sec)

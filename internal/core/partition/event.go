@@ -2,8 +2,8 @@ package partition
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/store"
@@ -20,16 +20,9 @@ type Event struct {
 	At     int64          `json:"at"`
 }
 
-// Noted confirms that an event was delivered.
-type Noted struct {
-	ID     weir.BulkID `json:"id"`
-	Number uint64      `json:"number"`
-}
-
-// EncodeNoted encodes the inbox message that an event was delivered.
-func EncodeNoted(e Event) ([]byte, error) {
-	return json.Marshal(envelope{Noted: &Noted{e.ID, e.Number}})
-}
+// notedFor is the longest time that the row of a delivered event waits for a commit that has something else to write.
+// An owner that is lost in that time leaves an event that its successor delivers again.
+const notedFor = int64(time.Second)
 
 func eventKey(id weir.BulkID, number uint64) []byte {
 	return binary.BigEndian.AppendUint64(rowKey(kindEvent, id), number)
@@ -70,9 +63,12 @@ func (m *Machine) writeEvents(b *store.Batch, g *generation) {
 	b.Delete = append(b.Delete, g.noted...)
 }
 
-// noted removes an event that was delivered.
-func (m *Machine) noted(n *Noted) {
-	m.gen.noted = append(m.gen.noted, eventKey(n.ID, n.Number))
+// Noted reports that an event was delivered. Its row is removed with the next commit.
+func (m *Machine) Noted(now int64, e Event) {
+	if len(m.gen.noted) == 0 {
+		m.gen.forget = now + notedFor
+	}
+	m.gen.noted = append(m.gen.noted, eventKey(e.ID, e.Number))
 }
 
 // loadEvents returns events again that were not noted.

@@ -155,8 +155,12 @@ func (m *Machine) Advance(now int64) *Effects {
 	if !m.stopped {
 		e.Wake = min(e.Wake, m.waits.next(), m.trial.wake)
 	}
-	if m.flying == nil && !m.gen.empty() {
+	switch {
+	case m.flying != nil: // Committed wakes it
+	case !m.gen.empty():
 		e.Wake = min(e.Wake, m.lastCut+groupFor)
+	default:
+		e.Wake = min(e.Wake, m.gen.forgetAt())
 	}
 	return e
 }

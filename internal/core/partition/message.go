@@ -102,7 +102,6 @@ type envelope struct {
 	Scale   *Scale   `json:"scale,omitempty"`
 	Orders  *Orders  `json:"orders,omitempty"`
 	Tally   *Tally   `json:"tally,omitempty"`
-	Noted   *Noted   `json:"noted,omitempty"`
 	Mark    string   `json:"mark,omitempty"` // no effect; see EncodeMark
 }
 
@@ -173,8 +172,6 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 		m.scale(now, e.Scale)
 	case e.Tally != nil:
 		m.tally(now, e.Tally)
-	case e.Noted != nil:
-		m.noted(e.Noted)
 	}
 	return added, nil
 }

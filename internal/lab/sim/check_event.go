@@ -93,11 +93,8 @@ func (o *owner) deliver(b *truth, n *notice) {
 		}
 		if chance(b.users, 0.8) || o.w.healed {
 			n.taken = true
-			body, err := partition.EncodeNoted(n.event)
-			o.w.must(err == nil, "sim", b, -1, "%v", err)
-			if o.w.appendTo(o.partition, inboxed{bulk: b, verb: posted}, body, store.Claim{}) == nil {
-				return
-			}
+			o.put(func() { o.machine.Noted(o.w.Now(), n.event) })
+			return
 		}
 		o.node.after(retryEvery, func() { o.deliver(b, n) })
 	})
