@@ -33,7 +33,7 @@ type service struct {
 func newService(t *testing.T) *service {
 	t.Helper()
 	s := &service{t: t, path: filepath.Join(t.TempDir(), "embedded")}
-	if out, err := exec.Command("go", "build", "-o", s.path, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s", "-o", s.path, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

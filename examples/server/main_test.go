@@ -37,7 +37,7 @@ func TestTheCampaignRunsOnARealServer(t *testing.T) {
 func start(t *testing.T, dir string, url *regexp.Regexp, args ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "program")
-	if out, err := exec.Command("go", "build", "-o", program, dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s", "-o", program, dir).CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", dir, err, out)
 	}
 	in, out := io.Pipe()

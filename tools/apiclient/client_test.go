@@ -22,7 +22,7 @@ func TestAGeneratedClientTakesABulkActionToItsReport(t *testing.T) {
 	defer cancel()
 	dir := t.TempDir()
 	weir, walk, code := filepath.Join(dir, "weir"), filepath.Join(dir, "walk"), filepath.Join(dir, "client.gen.go")
-	run(ctx, t, "../..", "go", "build", "-o", weir, "./cmd/weir")
+	run(ctx, t, "../..", "go", "build", "-ldflags=-s", "-o", weir, "./cmd/weir")
 	server := serve(ctx, t, weir, dir)
 
 	document := filepath.Join(dir, "openapi.json")

@@ -35,7 +35,7 @@ func run(m *testing.M) (int, error) {
 	}
 	defer os.RemoveAll(dir)
 	weir = filepath.Join(dir, "weir")
-	build := exec.Command("go", "build", "-o", weir, "./cmd/weir")
+	build := exec.Command("go", "build", "-ldflags=-s", "-o", weir, "./cmd/weir")
 	build.Dir, build.Stderr = filepath.Join("..", ".."), os.Stderr
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if err := build.Run(); err != nil {

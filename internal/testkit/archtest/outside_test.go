@@ -25,7 +25,7 @@ func TestTheLibraryWorksFromAnotherModule(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-C", outside, "-count=1", "-mod=mod", "-modfile="+mod, "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-C", outside, "-count=1", "-vet=all", "-ldflags=-s", "-mod=mod", "-modfile="+mod, "./...")
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test of internal/testkit/outside: %v\n%s", err, out)

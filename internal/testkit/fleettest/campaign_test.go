@@ -17,6 +17,7 @@ func campaign(t *testing.T, c fleettest.CampaignConfig) (k *fleettest.Campaign, 
 	t.Helper()
 	long = os.Getenv(longRun) != ""
 	if !long {
+		t.Parallel() // it mostly waits; the long run has the machine to itself, for its figures
 		c.Nodes, c.Slots, c.Items, c.Canary = 3, 8, 12_000, min(c.Canary, 500)
 	}
 	c.Address = testenv.Redis(t).Addr
