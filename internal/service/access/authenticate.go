@@ -29,22 +29,35 @@ var bootstrap = Principal{KeyID: BootstrapID, Name: BootstrapID, Scopes: []Scope
 // Authenticate returns the principal of a key. Errors are [ErrNoCredentials], [ErrBadCredentials],
 // and those of the store, after which the result is unknown.
 func (k *Keys) Authenticate(ctx context.Context, text string) (Principal, error) {
-	return k.authenticate(ctx, text, func() error { return nil })
+	return k.authenticate(ctx, text, func(string, hash) error { return nil })
 }
 
-// AuthenticateFrom is [Keys.Authenticate] for callers from the network. An address that sent too
-// many invalid keys gets a *[LimitError] for keys that were not valid on this node before. A key
-// in use is never slowed down by other callers behind its address.
+// AuthenticateFrom is [Keys.Authenticate] for callers from the network. An address that sent too many invalid keys gets a
+// *[LimitError] for further ones, which cost the store nothing then. Valid keys are accepted whatever other callers
+// behind their address send: many people may share one, that of a proxy for example.
 func (k *Keys) AuthenticateFrom(ctx context.Context, from netip.Addr, text string) (Principal, error) {
-	p, err := k.authenticate(ctx, text, func() error { return k.failures.check(from, time.Now()) })
+	p, err := k.authenticate(ctx, text, func(id string, shown hash) error {
+		limit := k.failures.check(from, time.Now())
+		if limit == nil || id == "" {
+			return limit
+		}
+		right, err := k.roster.right(ctx, id, shown)
+		switch {
+		case err != nil:
+			return fmt.Errorf("authenticate: %w", err)
+		case right:
+			return nil
+		}
+		return limit
+	})
 	if errors.Is(err, ErrBadCredentials) {
 		k.failures.add(from, time.Now())
 	}
 	return p, err
 }
 
-// authenticate calls mayTry before it spends anything on an unknown key.
-func (k *Keys) authenticate(ctx context.Context, text string, mayTry func() error) (Principal, error) {
+// authenticate calls mayTry before it looks an unknown key up. The id is empty if the text has none.
+func (k *Keys) authenticate(ctx context.Context, text string, mayTry func(id string, shown hash) error) (Principal, error) {
 	if text == "" {
 		return Principal{}, ErrNoCredentials
 	}
@@ -56,7 +69,7 @@ func (k *Keys) authenticate(ctx context.Context, text string, mayTry func() erro
 	}
 	key, state := k.known.get(id, shown, time.Now())
 	if state == unknown && !ours {
-		if err := mayTry(); err != nil {
+		if err := mayTry(id, shown); err != nil {
 			return Principal{}, err
 		}
 	}

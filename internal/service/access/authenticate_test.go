@@ -227,15 +227,68 @@ func TestWrongKeysSlowTheirAddressDown(t *testing.T) {
 				t.Errorf("a key in use, from the same address = %v", err)
 			}
 		}
-		if _, err := k.AuthenticateFrom(t.Context(), bad, fresh); !isLimit(err) {
-			t.Errorf("a key that is new here, from the same address = %v, want a limit", err)
-		}
-		if _, err := k.AuthenticateFrom(t.Context(), good, fresh); err != nil {
-			t.Errorf("the same from another address = %v", err)
+		for _, from := range []netip.Addr{bad, good} {
+			if _, err := k.AuthenticateFrom(t.Context(), from, fresh); err != nil {
+				t.Errorf("a key that is new here, from %s = %v", from, err)
+			}
 		}
 		time.Sleep(time.Second)
 		if _, err := k.AuthenticateFrom(t.Context(), bad, "rubbish"); !errors.Is(err, ErrBadCredentials) {
 			t.Errorf("rubbish a second later = %v, want ErrBadCredentials", err)
+		}
+	})
+}
+
+// TestWrongKeysLockNoRightKeyOut floods a node with wrong keys, while people with keys that it has not seen sign in from the
+// same address, which is that of a proxy.
+func TestWrongKeysLockNoRightKeyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newCounted()
+		here, elsewhere := newKeys(t, s, Options{}), newKeys(t, s, Options{})
+		proxy := netip.MustParseAddr("198.51.100.7")
+		var rightKeys []string
+		for range 20 {
+			_, text := create(t, elsewhere, NewKey{})
+			rightKeys = append(rightKeys, text)
+		}
+		revoked, revokedText := create(t, elsewhere, NewKey{})
+		if _, err := elsewhere.Revoke(t.Context(), root, revoked.ID); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := s.seen()
+		accepted := 0
+		for second := range 20 {
+			for range 100 {
+				known, _ := idOf(rightKeys[second])
+				for _, wrong := range []string{"rubbish", textOf(NewID()).Reveal(), textOf(known).Reveal(), revokedText} {
+					if _, err := here.AuthenticateFrom(t.Context(), proxy, wrong); !isLimit(err) && !errors.Is(err, ErrBadCredentials) {
+						t.Fatalf("a wrong key = %v", err)
+					}
+				}
+			}
+			if _, err := here.AuthenticateFrom(t.Context(), proxy, rightKeys[second]); err != nil {
+				t.Errorf("second %d: a right key = %v", second, err)
+				continue
+			}
+			accepted++
+			if _, made := create(t, here, NewKey{}); true { // and one that was made a moment ago
+				if _, err := here.AuthenticateFrom(t.Context(), proxy, made); err != nil {
+					t.Errorf("second %d: a key that was just created here = %v", second, err)
+				}
+			}
+			time.Sleep(time.Second)
+		}
+		after, _ := s.seen()
+		// Two look-ups a right key, and those of wrong keys that the budget of the address allows.
+		if most := 6*accepted + failureBurst + 20; after-before > most {
+			t.Errorf("%d look-ups, want at most %d", after-before, most)
+		}
+		for second := range 3 { // a key of another node waits for the next read at most
+			_, text := create(t, elsewhere, NewKey{})
+			time.Sleep(rosterRest)
+			if _, err := here.AuthenticateFrom(t.Context(), proxy, text); err != nil {
+				t.Errorf("a key that another node created %v ago (%d) = %v", rosterRest, second, err)
+			}
 		}
 	})
 }

@@ -69,11 +69,13 @@ type Keys struct {
 	bootstrap []hash
 	known     *cache
 	failures  *failures
+	roster    *roster
 }
 
 // NewKeys returns the keys in a store.
 func NewKeys(s records.Keeper, o Options) (*Keys, error) {
 	k := &Keys{table: records.New[storedKey](s, "key"), known: newCache(), failures: newFailures()}
+	k.roster = &roster{table: k.table}
 	for _, b := range o.Bootstrap {
 		if len(b.Reveal()) < 32 || strings.ContainsFunc(b.Reveal(), unicode.IsSpace) {
 			return nil, &weir.FieldError{
@@ -120,6 +122,8 @@ func (k *Keys) Create(ctx context.Context, by Principal, spec NewKey) (Key, vaul
 	}
 	if known {
 		text = vault.Secret{}
+	} else {
+		k.roster.add(id, h)
 	}
 	return e.Value.Key, text, nil
 }

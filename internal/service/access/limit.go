@@ -40,7 +40,7 @@ const (
 
 // failures throttles addresses that send invalid keys. Addresses share a fixed number of slots by
 // a hash that attackers cannot predict, so no number of addresses makes it grow. A caller that
-// shares a slot with an attacker is throttled too, but only with keys that are new to this node.
+// shares a slot with an attacker is throttled too, but only with invalid keys: see [roster].
 type failures struct {
 	seed  maphash.Seed
 	slots [failureSlots]*rate.Limiter
