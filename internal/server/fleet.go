@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -12,8 +13,8 @@ const lanePath = "/v1/lanes"
 
 func (s *Server) fleetRoutes() {
 	tags := "fleet"
-	add(s, get(access.Read, "lane.list", lanePath, tags, "List lanes, by partition and resource").forOperators(),
-		pages(s.svc.Fleet.Lanes, "lane", func(l *api.Lane) string { return padded(l.Partition) + "/" + l.Lane }))
+	add(s, get(access.Read, "lane.list", lanePath, tags, "List lanes, by partition and resource").about(ownResources).forOperators(),
+		pages(s.lanes(), "lane", func(l *api.Lane) string { return padded(l.Partition) + "/" + l.Lane }))
 	add(s, get(access.Read, "lane.decisions", lanePath+"/{partition}/{lane}/decisions", tags,
 		"List the scaling decisions about a lane, the newest first").forOperators(), s.laneDecisions)
 	add(s, put(access.Control, "lane.pin", lanePath+"/{partition}/{lane}/pin", tags,
@@ -28,11 +29,11 @@ func (s *Server) fleetRoutes() {
 	add(s, get(access.Read, "scale.get", "/v1/scale", tags, "Get the number of nodes that the load needs").
 		about("For autoscalers, such as the metrics-api trigger of KEDA with valueLocation `desired_nodes`. Every node "+
 			"returns the same values.").forOperators(), func(ctx context.Context, _ *struct{}) (*body[api.Scale], error) {
-		return answer(s.svc.Fleet.Scale(ctx))
+		return answer(s.scale(ctx))
 	})
 	add(s, get(access.Read, "scaling.get", "/v1/scaling", tags, "Get the scaling settings").forOperators(),
 		func(ctx context.Context, _ *struct{}) (*tagged[api.ScalingSettings], error) {
-			return answerTagged(s.svc.Fleet.Scaling(ctx))
+			return answerTagged(s.scaling(ctx))
 		})
 	add(s, put(access.Control, "scaling.put", "/v1/scaling", tags, "Change the scaling settings").
 		about("Omitted fields have the default of each node.").forAll(), s.putScaling)
@@ -41,6 +42,34 @@ func (s *Server) fleetRoutes() {
 	add(s, get(access.Read, "bulk_action.timeline", bulkPath+"/{id}/timeline", "bulk actions",
 		"List what happened to a bulk action, the newest first").
 		about("Commands with who gave them, the first failure of each error group, and the end. Scaling decisions are under decisions."), ofBulk(s, s.timeline))
+}
+
+// lanes returns the list of lanes as the caller sees it.
+func (s *Server) lanes() func(context.Context) ([]api.Lane, error) {
+	return onlySeen(s, s.svc.Fleet.Lanes, func(l *api.Lane) string { return l.Lane })
+}
+
+func (s *Server) scale(ctx context.Context) (api.Scale, error) {
+	out, err := s.svc.Fleet.Scale(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Lanes, err = onlySeen(s, func(context.Context) ([]api.Lane, error) { return out.Lanes, nil }, func(l *api.Lane) string { return l.Lane })(ctx)
+	return out, err
+}
+
+// scaling returns the settings, without what names resources that the caller may not learn of.
+func (s *Server) scaling(ctx context.Context) (api.ScalingSettings, string, error) {
+	out, version, err := s.svc.Fleet.Scaling(ctx)
+	if err != nil {
+		return out, version, err
+	}
+	sees, err := s.resourcesOf(ctx)
+	hidden := func(resource, _ string) bool { return !sees(resource) }
+	out.Timetables, out.RateRules = maps.Clone(out.Timetables), maps.Clone(out.RateRules)
+	maps.DeleteFunc(out.Timetables, hidden)
+	maps.DeleteFunc(out.RateRules, hidden)
+	return out, version, err
 }
 
 // pages serves a list that is short enough to be read whole; key orders it.
@@ -78,6 +107,10 @@ func (s *Server) laneDecisions(ctx context.Context, in *decisionsInput) (*body[a
 	id, err := fleet.LaneID(in.Partition, in.Lane)
 	if err != nil {
 		return nil, err
+	}
+	sees, err := s.resourcesOf(ctx)
+	if err != nil || !sees(in.Lane) { // as a lane that does not exist
+		return answer(api.Decisions{Data: []api.Decision{}}, err)
 	}
 	list, err := s.svc.Fleet.Decisions(ctx, id, in.Limit)
 	return answer(api.Decisions{Data: orEmpty(list)}, err)

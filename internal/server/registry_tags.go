@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weirhq/weir/api"
@@ -92,6 +93,28 @@ func operators(ctx context.Context) error {
 		return nil
 	}
 	return overall(ctx)
+}
+
+// resourcesOf returns which resources the caller may learn of.
+func (s *Server) resourcesOf(ctx context.Context) (sees func(name string) bool, err error) {
+	who := caller(ctx)
+	if who.SeesAll() {
+		return func(string) bool { return true }, nil
+	}
+	seen, err := s.svc.Fleet.Seen(ctx, who.Tenants)
+	return func(name string) bool { return seen[name] }, err
+}
+
+// onlySeen reads a list of what belongs to resources, without those that the caller may not learn of.
+func onlySeen[T any](s *Server, all func(context.Context) ([]T, error), resource func(*T) string) func(context.Context) ([]T, error) {
+	return func(ctx context.Context) ([]T, error) {
+		sees, err := s.resourcesOf(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list, err := all(ctx)
+		return slices.DeleteFunc(list, func(v T) bool { return !sees(resource(&v)) }), err
+	}
 }
 
 // covers reports whether the caller sees every tenant in the list; an empty list means all.

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
 )
@@ -12,10 +14,11 @@ const resourcePath = "/v1/resources"
 func (s *Server) resourceRoutes() {
 	tags := "resources"
 	r := &collection[api.ResourceStatus]{
-		named: named{"resource", access.Control}, all: s.svc.Fleet.Resources, get: s.svc.Fleet.Resource, drop: s.svc.Fleet.DeleteResource,
+		named: named{"resource", access.Control}, get: s.getResource, drop: s.svc.Fleet.DeleteResource,
+		all:  onlySeen(s, s.svc.Fleet.Resources, func(r *api.ResourceStatus) string { return r.Name }),
 		name: func(r *api.ResourceStatus) *string { return &r.Name },
 	}
-	add(s, r.list("List resources and their use, by name").forOperators(), r.listAll)
+	add(s, r.list("List resources and their use, by name").about(ownResources).forOperators(), r.listAll)
 	add(s, r.one("Get a resource and its use").forOperators(), r.getOne)
 	add(s, r.remove("Reset the limits of a resource").
 		about("When the response arrives, the limits of the configuration file, or else of the actions, apply again on all nodes.").
@@ -33,6 +36,21 @@ func (s *Server) resourceRoutes() {
 		about("open: no task starts on the resource. close: tasks start even if calls fail. free: the circuit follows "+
 			"failures again. probe: on each node where the circuit is open, one call tests the service now; if it fails, the "+
 			"circuit stays open until the next probe, else it closes in steps as after any probe.").forAll(), s.setCircuit)
+}
+
+// ownResources says what keys that are bound to tenants see of resources.
+const ownResources = "Keys bound to tenants see the resources of the actions that their tenants may use, and those on which " +
+	"their tenants have work."
+
+func (s *Server) getResource(ctx context.Context, name string) (r api.ResourceStatus, version string, err error) {
+	sees, err := s.resourcesOf(ctx)
+	if err == nil && !sees(name) {
+		err = fmt.Errorf("resource %q: %w", name, weir.ErrNotFound)
+	}
+	if err != nil {
+		return r, "", err
+	}
+	return s.svc.Fleet.Resource(ctx, name)
 }
 
 func (s *Server) putResource(ctx context.Context, in *putNamed[api.Resource]) (*tagged[api.ResourceStatus], error) {

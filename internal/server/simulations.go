@@ -21,9 +21,14 @@ func (s *Server) simulationRoutes() {
 		"Show the effect of changed limits on running bulk actions").
 		about("Simulates each running bulk action that uses a resource concerned, with the limits of now and with the "+
 			"changed ones. Changes nothing. It takes about a second at most; `left_out` counts the bulk actions for which "+
-			"there was no time.").forOperators(), func(ctx context.Context, in *request[api.LimitChanges]) (*body[api.Effect], error) {
-		return answer(s.svc.Outlook.Effect(ctx, &in.Body))
-	})
+			"there was no time. Keys bound to tenants see the bulk actions of their tenants.").forOperators(),
+		func(ctx context.Context, in *request[api.LimitChanges]) (*body[api.Effect], error) {
+			sees, err := s.resourcesOf(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return answer(s.svc.Outlook.Effect(ctx, &in.Body, outlook.Viewer{Tenant: caller(ctx).Sees, Resource: sees}))
+		})
 }
 
 func (s *Server) simulate(ctx context.Context, in *request[api.Simulation]) (*body[api.Simulated], error) {

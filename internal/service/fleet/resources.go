@@ -47,6 +47,24 @@ func (s *Fleet) Resources(ctx context.Context) ([]api.ResourceStatus, error) {
 	return out, nil
 }
 
+// Seen returns the resources that callers of some tenants may learn of: those of actions that the tenants can use, and
+// those on which they have work. The name of a resource is mostly that of an action, which may be restricted to others.
+func (s *Fleet) Seen(ctx context.Context, tenants []string) (map[string]bool, error) {
+	nodes, err := s.engine.Operator().Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := s.actions.ResourcesFor(tenants)
+	for i := range nodes {
+		for _, l := range nodes[i].Lanes {
+			if slices.ContainsFunc(l.Tenants, func(t weir.LaneTenant) bool { return slices.Contains(tenants, t.Tenant) }) {
+				seen[l.ID.Resource] = true
+			}
+		}
+	}
+	return seen, nil
+}
+
 // ResourceNames returns the resources that an action or a node uses, or that have limits set.
 func (s *Fleet) ResourceNames(ctx context.Context) ([]string, error) {
 	all, err := s.Resources(ctx)

@@ -11,7 +11,7 @@ import (
 )
 
 // touched checks changes, and returns the resources that they concern. Those of actions are used.
-func (l *loaded) touched(what *api.LimitChanges, used map[string]weir.Resource) (map[string]bool, error) {
+func (l *loaded) touched(what *api.LimitChanges, used map[string]weir.Resource, by Viewer) (map[string]bool, error) {
 	out := map[string]bool{}
 	var bad weir.InputError
 	if len(what.Resources)+len(what.Weights)+len(what.Rates) == 0 {
@@ -21,7 +21,8 @@ func (l *loaded) touched(what *api.LimitChanges, used map[string]weir.Resource) 
 		out[name] = true
 		_, known := used[name]
 		known = known || slices.Contains(l.limits.ResourceNames(), name)
-		if !known && !slices.ContainsFunc(l.load.Resources, func(r forecast.Resource) bool { return r.Name == name }) {
+		known = known || slices.ContainsFunc(l.load.Resources, func(r forecast.Resource) bool { return r.Name == name })
+		if !known || !by.Resource(name) {
 			bad.Add("unknown_resource", fmt.Sprintf("resources.%.64s", name), "no action uses it, and it has no limits",
 				"weir resources list (GET /v1/resources) has those that exist")
 		}
@@ -40,15 +41,15 @@ func (l *loaded) touched(what *api.LimitChanges, used map[string]weir.Resource) 
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(what.Rates)) {
-		l.ownRates(&bad, id, what.Rates[id], out)
+		l.ownRates(&bad, id, what.Rates[id], out, by.Tenant)
 	}
 	return out, bad.OrNil()
 }
 
 // ownRates checks changes of a bulk action's own rates.
-func (l *loaded) ownRates(bad *weir.InputError, id string, rates map[string]api.Rate, touched map[string]bool) {
+func (l *loaded) ownRates(bad *weir.InputError, id string, rates map[string]api.Rate, touched map[string]bool, sees func(tenant string) bool) {
 	i := slices.Index(l.ids, id)
-	if i < 0 {
+	if i < 0 || !sees(l.others[i].Tenant) {
 		bad.Add("not_found", fmt.Sprintf("rates.%.64s", id), "no such bulk action runs", "name one that runs")
 		return
 	}

@@ -13,25 +13,25 @@ import (
 )
 
 // Effect simulates the running bulk actions that use a resource concerned twice: with the limits
-// of now, and with changed ones. It changes nothing.
-func (s *Outlook) Effect(ctx context.Context, what *api.LimitChanges) (api.Effect, error) {
+// of now, and with changed ones. It changes nothing. Bulk actions that by does not see are simulated, but not listed.
+func (s *Outlook) Effect(ctx context.Context, what *api.LimitChanges, by Viewer) (api.Effect, error) {
 	now, err := s.load(ctx)
 	if err != nil {
 		return api.Effect{}, err
 	}
-	touched, err := now.touched(what, s.actions.Resources())
+	touched, err := now.touched(what, s.actions.Resources(), by)
 	if err != nil {
 		return api.Effect{}, err
 	}
-	queue := now.concerned(touched, what)
-	out := api.Effect{At: now.at.UTC(), BulkActions: []api.EffectOn{}, LeftOut: max(len(queue)-forecast.MostTogether, 0), Assumptions: []string{
+	queue, own := now.concerned(touched, what, by.Tenant)
+	out := api.Effect{At: now.at.UTC(), BulkActions: []api.EffectOn{}, LeftOut: max(own-forecast.MostTogether, 0), Assumptions: []string{
 		"Ends are simulated with the current load and the work that is scheduled. New work is not known.",
 		"Which of several bulk actions of one tenant ends first is a rough estimate.",
 		"Bulk actions that use no resource concerned are left out, also if they share another one with a bulk action listed here.",
 	}}
 	sc := scene{load: now.beside("")}
 	sc.load.Others = nil
-	for _, i := range queue[:len(queue)-out.LeftOut] {
+	for _, i := range queue[:min(len(queue), forecast.MostTogether)] {
 		if err := s.enter(ctx, &sc, &now, i, &out); err != nil {
 			return out, err
 		}
@@ -42,23 +42,40 @@ func (s *Outlook) Effect(ctx context.Context, what *api.LimitChanges) (api.Effec
 			sc.rest = append(sc.rest, now.ids[i])
 		}
 	}
-	return out, sc.play(what, &out)
+	err = sc.play(what, &out)
+	out.BulkActions = slices.DeleteFunc(out.BulkActions, func(x api.EffectOn) bool { return !by.Tenant(x.Tenant) })
+	return out, err
 }
 
-// concerned returns which bulk actions run and use a resource concerned: those whose own rates
-// change first, and then those with the most items.
-func (l *loaded) concerned(touched map[string]bool, what *api.LimitChanges) (queue []int) {
+// Viewer is what the caller of a simulation may learn of.
+type Viewer struct {
+	Tenant   func(name string) bool
+	Resource func(name string) bool
+}
+
+// concerned returns which bulk actions run and use a resource concerned, and how many of them the caller sees: these
+// first, of them those whose own rates change, and then those with the most items.
+func (l *loaded) concerned(touched map[string]bool, what *api.LimitChanges, sees func(tenant string) bool) (queue []int, seen int) {
 	for i := range l.others {
 		w := &l.others[i]
 		if w.Delay == 0 && slices.ContainsFunc(w.Steps, func(st forecast.Step) bool { return touched[st.Resource] }) {
 			queue = append(queue, i)
 		}
 	}
+	theirs := func(i int) int {
+		if sees(l.others[i].Tenant) {
+			return 0
+		}
+		return 1
+	}
 	own := func(i int) int { return min(len(what.Rates[l.ids[i]]), 1) }
 	slices.SortStableFunc(queue, func(a, b int) int {
-		return cmp.Or(own(b)-own(a), cmp.Compare(l.others[b].Items, l.others[a].Items))
+		return cmp.Or(theirs(a)-theirs(b), own(b)-own(a), cmp.Compare(l.others[b].Items, l.others[a].Items))
 	})
-	return queue
+	for seen < len(queue) && theirs(queue[seen]) == 0 {
+		seen++
+	}
+	return queue, seen
 }
 
 // scene is what is simulated: works that run, by id, and the load beside them, whose others have

@@ -337,6 +337,17 @@ func (r *Actions) UnknownTo(tenant, field, name string) error {
 	return &weir.FieldError{Code: "unknown_action", Field: field, Problem: fmt.Sprintf("unknown action %.128q", name), Fix: fix}
 }
 
+// ResourcesFor returns the resources of the actions that one of some tenants can use.
+func (r *Actions) ResourcesFor(tenants []string) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range r.Names() {
+		if a, err := r.Find(name); err == nil && slices.ContainsFunc(tenants, a.MayUse) {
+			out[a.Base.Resource.Name] = true
+		}
+	}
+	return out
+}
+
 // Resources returns the resources that actions use, with the program's limits: other actions
 // set none.
 func (r *Actions) Resources() map[string]weir.Resource {
