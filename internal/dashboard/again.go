@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -130,16 +129,7 @@ func typeOf(raw json.RawMessage) string {
 }
 
 func paramOf(name string, value json.RawMessage) api.TemplateParam {
-	return api.TemplateParam{Name: name, Type: typeOf(value), Title: spoken(name), Default: value}
-}
-
-// spoken writes the name of a parameter for people.
-func spoken(name string) string {
-	text := strings.TrimSpace(strings.ReplaceAll(name, "_", " "))
-	if text == "" {
-		return name
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	return api.TemplateParam{Name: name, Type: typeOf(value), Default: value}
 }
 
 // givenParams returns parameters for the values that a bulk action was given, as its template describes them if it has one.
@@ -166,7 +156,6 @@ func (v *visit) givenParams(ctx context.Context, b *api.BulkAction, n *api.NewBu
 			rest[name] = values[name]
 			continue
 		}
-		p.Title = cmp.Or(p.Title, spoken(name))
 		params = append(params, p)
 	}
 	if n.Params = nil; len(rest) > 0 {

@@ -26,7 +26,7 @@ func TestATemplateIsMadeOfABulkActionWithoutYAML(t *testing.T) {
 	form := url.Values{"from": {made.ID}, "name": {"season"}, "title": {"Season reward"}, "description": {"For everyone"}, "tenant": {"growth"}, "ask.send.amount": {"1"}}
 	form.Set("check", "1")
 	_, page = b.post("/ui/settings/new/template", form)
-	b.want(page, "Nothing is saved yet. It would run send, and ask for: Season, normally spring Amount, normally 500")
+	b.want(page, "Nothing is saved yet. It would run send, and ask for: season, normally spring amount, normally 500")
 	form.Del("check")
 	_, page = b.post("/ui/settings/new/template", form)
 	b.want(page, "season is created.", "season Season reward For everyone growth season, amount")

@@ -26,8 +26,9 @@ type Options struct {
 	OwnLogin bool
 	// Stop ends the streams of live pages when it is closed. Default: never.
 	Stop <-chan struct{}
-	// Stream takes a place for a live page, and returns what gives it back; nil if no more are free. Default: there is always one.
-	Stream func() (end func())
+	// Stream takes a place for a live page of a key that is bound to some tenants, and returns what gives it back; nil if
+	// none is free for it. The place can be lost to others, which closes lost. Default: there is always one.
+	Stream func(key string, tenants []string) (end func(), lost <-chan struct{})
 	// ReadOnly shows no verbs, and refuses forms.
 	ReadOnly bool
 	// Tour shows notes that explain the demo of weir dev. People can close them.
@@ -64,7 +65,7 @@ const (
 // New makes the pages.
 func New(o Options) *Dashboard {
 	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now,
-		sites: http.NewCrossOriginProtection(), hub: hub{looks: map[lookKey]*look{}}}
+		sites: http.NewCrossOriginProtection(), hub: hub{looks: map[lookKey]*look{}, callers: map[string]*caller{}}}
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -79,6 +80,7 @@ func New(o Options) *Dashboard {
 	d.mux.Handle("GET "+Assets, http.StripPrefix(Assets, cached(http.FileServerFS(assets))))
 	d.mux.HandleFunc("GET "+Assets+"{$}", http.NotFound) // their list is not for people
 	d.mux.HandleFunc("GET "+Root+"/live", d.live)
+	d.mux.HandleFunc("GET "+Root+"/check", d.check)
 	if !o.OwnLogin {
 		d.mux.HandleFunc("POST "+Root+"/sign-in", d.signIn)
 		d.mux.HandleFunc("POST "+Root+"/sign-out", d.signOut)

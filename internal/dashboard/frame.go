@@ -95,12 +95,10 @@ func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status 
 
 // fail shows why a page cannot be shown.
 func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
-	status, p := http.StatusInternalServerError, problem{Text: err.Error()}
 	var again *pageAgain
 	var instead *pageInstead
-	var lacks *lackError
 	var elsewhere *pageElsewhere
-	switch refused := refusal(err); {
+	switch {
 	case errors.As(err, &instead):
 		d.render(w, v, instead.name, instead.status, instead.content)
 		return
@@ -110,13 +108,36 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 	case errors.As(err, &elsewhere):
 		http.Redirect(w, v.Request, v.root+elsewhere.to, http.StatusSeeOther)
 		return
+	}
+	status, p := d.reason(err)
+	if status == http.StatusUnauthorized && !d.opts.OwnLogin {
+		d.showSignIn(w, v, status, "")
+		return
+	}
+	if v.Method == http.MethodPost && p.Code != sentBefore {
+		p.Did = "Nothing was changed."
+	}
+	d.render(w, v, "error", status, content{Title: "Not done", Page: p})
+}
+
+// reason returns the status of a failure, and what a person has to know about it.
+func (d *Dashboard) reason(err error) (status int, p problem) {
+	status, p = http.StatusInternalServerError, problem{Text: err.Error()}
+	var instead *pageInstead
+	var lacks *lackError
+	var elsewhere *pageElsewhere
+	switch refused := refusal(err); {
+	case errors.As(err, &instead):
+		status = instead.status
+		if said, ok := instead.content.Page.(problem); ok {
+			p = said
+		}
+	case errors.As(err, &elsewhere):
+		status, p.Text = http.StatusGone, "Another page has this now"
 	case errors.Is(err, errNotNow):
 		status = http.StatusConflict
 	case errors.Is(err, errReadOnly), errors.As(err, &lacks):
 		status = http.StatusForbidden
-	case refused != nil && refused.Status == http.StatusUnauthorized && !d.opts.OwnLogin:
-		d.showSignIn(w, v, http.StatusUnauthorized, "")
-		return
 	case refused != nil:
 		status, p = refused.Status, problem{Text: refused.Detail, Fix: refused.Fix, Code: refused.Code}
 		if status >= http.StatusInternalServerError { // the operator finds it in the log
@@ -128,10 +149,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, v *visit, err error) {
 			}
 		}
 	}
-	if v.Method == http.MethodPost {
-		p.Did = "Nothing was changed."
-	}
-	d.render(w, v, "error", status, content{Title: "Not done", Page: p})
+	return status, p
 }
 
 // missing answers for addresses that are not those of a page. The address of a form leads to the page above it.

@@ -5,13 +5,17 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weirhq/weir/api"
 )
 
 const (
@@ -28,6 +32,78 @@ const (
 type hub struct {
 	mu    sync.Mutex
 	looks map[lookKey]*look
+	// callers are who the keys of the streams belong to, by key.
+	callers map[string]*caller
+}
+
+// caller is who a key belongs to, as the API said last.
+type caller struct {
+	mu  sync.Mutex
+	at  time.Time // when it was asked
+	who api.Whoami
+	err error
+}
+
+// mostCallers is how many keys the hub holds before it forgets those that were not asked about lately.
+const mostCallers = 1024
+
+// caller returns who is asked for with a key.
+func (h *hub) caller(key string) *caller {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.callers[key]
+	if c == nil {
+		if len(h.callers) >= mostCallers {
+			clear(h.callers) // they are asked for again
+		}
+		c = &caller{}
+		h.callers[key] = c
+	}
+	return c
+}
+
+// whoNow returns who is behind a request now. All streams with one key ask the API together, at most once in stillEvery.
+func (d *Dashboard) whoNow(v *visit) (api.Whoami, error) {
+	key := d.keyOf(v.Request)
+	if key == "" {
+		return v.api.WhoAmI(v.Context())
+	}
+	c := d.hub.caller(key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); now.Sub(c.at) >= stillEvery {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(v.Context()), beatEvery) // it is asked for the others, too
+		defer cancel()
+		who, err := v.api.WhoAmI(ctx)
+		if err != nil && refusal(err) == nil {
+			return who, err
+		}
+		c.who, c.err, c.at = who, err, now
+	}
+	return c.who, c.err
+}
+
+// errOther ends a stream whose page was opened by someone else, or with other access, than there is now.
+var errOther = errors.New("the access has changed")
+
+// still returns an error if the person behind a page may not see it any more.
+func (d *Dashboard) still(v *visit) error {
+	if v.calls.keyed && d.keyOf(v.Request) == "" {
+		return errOther // the session is over
+	}
+	if !v.calls.keyed && !d.opts.OwnLogin {
+		return nil // there was no key that could be revoked
+	}
+	now, err := d.whoNow(v)
+	switch refused := refusal(err); {
+	case refused != nil && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
+		return err
+	case err != nil:
+		return nil // not known: the next look tells
+	case !reflect.DeepEqual(now, v.who):
+		return errOther
+	}
+	return nil
 }
 
 // lookKey says which browsers see the same.
@@ -123,6 +199,12 @@ func (l *look) newest() (seen, <-chan struct{}) {
 	return l.seen, l.changed
 }
 
+// last returns the page as it was seen last.
+func (l *look) last() seen {
+	now, _ := l.newest()
+	return now
+}
+
 // run looks at the page until its last browser is gone, or it cannot be shown.
 func (l *look) run(ctx context.Context, d *Dashboard) {
 	for ctx.Err() == nil {
@@ -130,6 +212,9 @@ func (l *look) run(ctx context.Context, d *Dashboard) {
 		now := d.see(ctx, l)
 		if ctx.Err() != nil {
 			return
+		}
+		if refused := refusal(now.err); refused != nil && refused.Status == http.StatusTooManyRequests {
+			now = l.last() // it shows what it has
 		}
 		changed := l.show(now)
 		if now.err != nil {
@@ -161,11 +246,15 @@ var seed = maphash.MakeSeed()
 
 // see renders the live parts of a page.
 func (d *Dashboard) see(ctx context.Context, l *look) (now seen) {
-	v, err := d.visit(l.request)
+	v, err := d.visitWith(l.request, d.keyOf(l.request))
 	if err != nil {
 		return seen{err: err}
 	}
-	c, err := l.page.fill(ctx, v)
+	if v.who, err = d.whoNow(v); err != nil {
+		return seen{err: err}
+	}
+	v.calls.forget()
+	c, err := l.page.content(ctx, v)
 	if err != nil {
 		return seen{err: err}
 	}

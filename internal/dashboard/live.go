@@ -19,6 +19,8 @@ const (
 	liveFor = 10 * time.Minute
 	// busyFor is how long a page rests if the node has as many live pages as it may.
 	busyFor = 30 * time.Second
+	// stillEvery is how often it is checked that the person behind a stream may still see its page.
+	stillEvery = 2 * time.Second
 )
 
 // livePart is what the names of templates begin with whose output is pushed when it changes.
@@ -26,24 +28,66 @@ const (
 const livePart = "live-"
 
 // live pushes the parts of a page that change, as server-sent events.
-func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) {
+func (d *Dashboard) live(w http.ResponseWriter, r *http.Request) { d.instead(w, r, d.push) }
+
+// check answers with 204 if the page of a script can still be shown, and with a sentence that says why not otherwise: a
+// script does not learn why a stream has failed. Without a page, it is about the server and the session.
+func (d *Dashboard) check(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("of") == "" {
+		v, err := d.visit(r)
+		d.tell(w, v, err)
+		return
+	}
+	d.instead(w, r, func(w http.ResponseWriter, r *http.Request, p filled) {
+		v, err := d.visit(r)
+		if err == nil {
+			_, err = p.content(r.Context(), v)
+		}
+		d.tell(w, v, err)
+	})
+}
+
+// tell answers a script.
+func (d *Dashboard) tell(w http.ResponseWriter, v *visit, err error) {
+	w.Header().Set("Cache-Control", "no-store")
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	status, p := d.reason(err)
+	text := inSentences(p.Text, p.Fix)
+	switch {
+	case status != http.StatusUnauthorized || d.opts.OwnLogin:
+	case d.keyOf(v.Request) == "":
+		text = "The session has ended."
+	default:
+		text = "The key was revoked or has expired."
+	}
+	http.Error(w, text, status)
+}
+
+// instead does something else than to show the page that the parameter of names.
+func (d *Dashboard) instead(w http.ResponseWriter, r *http.Request, do insteadOf) {
 	of, err := url.Parse(r.URL.Query().Get("of"))
 	if err != nil {
 		http.Error(w, "of is not the path of a page", http.StatusBadRequest)
 		return
 	}
 	to := strings.TrimPrefix(of.Path, d.opts.Prefix)
-	if to == Root+"/live" || !strings.HasPrefix(to, Root+"/") {
+	if to == Root+"/live" || to == Root+"/check" || !strings.HasPrefix(to, Root+"/") {
 		http.Error(w, "of is not the path of a page", http.StatusBadRequest)
 		return
 	}
-	page := r.WithContext(context.WithValue(r.Context(), liveKey{}, true))
+	page := r.WithContext(context.WithValue(r.Context(), insteadKey{}, do))
 	page.URL, page.RequestURI = &url.URL{Path: to, RawQuery: of.RawQuery}, of.RequestURI()
 	d.mux.ServeHTTP(w, page)
 }
 
-// liveKey marks the request for a page whose parts are pushed, instead of the page itself.
-type liveKey struct{}
+// insteadOf is what is done with a page that is not shown itself.
+type insteadOf func(http.ResponseWriter, *http.Request, filled)
+
+// insteadKey is the key of an [insteadOf] in the context of a request.
+type insteadKey struct{}
 
 // push answers a request with the parts of a page, again and again.
 func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
@@ -54,22 +98,22 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
 	defer cancel()
-	end := func() {}
+	end, lost := func() {}, (<-chan struct{})(nil)
 	if d.opts.Stream != nil {
-		end = d.opts.Stream()
+		end, lost = d.opts.Stream(v.who.Key, v.who.Tenants)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies pass events on at once
-	s := stream{out: w, stop: d.opts.Stop, sent: map[string]uint64{}}
-	if end == nil { // the page keeps what it shows, and tries again later
-		_ = s.send("busy", map[string]int{"seconds": int(busyFor.Seconds())}) // the browser is gone
+	s := stream{out: w, stop: d.opts.Stop, lost: lost, sent: map[string]uint64{}, still: func() error { return d.still(v) }}
+	if end == nil {
+		_ = s.busy() // the browser is gone
 		return
 	}
 	defer end()
 	l := d.hub.join(d, p, v)
 	defer d.hub.leave(l)
-	if err := s.run(ctx, l); err != nil && ctx.Err() == nil {
+	if err := s.run(ctx, l); err != nil && ctx.Err() == nil { // the script asks why
 		d.log.Debug("a live page ended", "err", err)
 	}
 }
@@ -78,7 +122,15 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 type stream struct {
 	out  http.ResponseWriter
 	stop <-chan struct{}   // the server shuts down
+	lost <-chan struct{}   // its place was given to someone else
 	sent map[string]uint64 // hash of each part as the browser has it
+	// still returns an error if the person may not see the page any more.
+	still func() error
+}
+
+// busy says that the node has no place for the page, which keeps what it shows and tries again later.
+func (s *stream) busy() error {
+	return s.send("busy", map[string]int{"seconds": int(busyFor.Seconds())})
 }
 
 // run sends the parts of a page whenever they have changed. It sends all of them first: the page
@@ -86,10 +138,12 @@ type stream struct {
 func (s *stream) run(ctx context.Context, l *look) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
+	still := time.NewTicker(stillEvery)
+	defer still.Stop()
 	for {
 		seen, changed := l.newest()
 		if seen.err != nil {
-			return errors.Join(seen.err, s.send("failed", map[string]string{"text": seen.err.Error()})) // the browser asks again later
+			return s.failed(seen.err)
 		}
 		var news []string
 		for _, p := range seen.parts {
@@ -112,13 +166,24 @@ func (s *stream) run(ctx context.Context, l *look) error {
 			return ctx.Err()
 		case <-s.stop:
 			return nil
+		case <-s.lost:
+			return s.busy()
 		case <-changed:
+		case <-still.C:
+			if err := s.still(); err != nil {
+				return s.failed(err)
+			}
 		case <-beat.C:
 			if err := s.send("beat", struct{}{}); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// failed ends a stream. The script asks what a person has to know about it.
+func (s *stream) failed(why error) error {
+	return errors.Join(why, s.send("failed", struct{}{}))
 }
 
 // send writes one event.

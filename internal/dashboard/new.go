@@ -265,13 +265,15 @@ func inSentences(problem, fix string) string {
 	return text
 }
 
-// sentence writes a text with a capital and a full stop.
+// sentence writes a text with a capital and a full stop. A name or an id at its beginning stays as it is.
 func sentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	r := []rune(s)
-	s = strings.ToUpper(string(r[0])) + string(r[1:])
+	first, _, _ := strings.Cut(s, " ")
+	if word := strings.TrimRight(first, ",;"); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" && word != "" {
+		s = strings.ToUpper(s[:1]) + s[1:]
+	}
 	if last := s[len(s)-1]; last != '.' && last != '?' && last != '!' {
 		s += "."
 	}

@@ -62,7 +62,7 @@ func (d *Dashboard) resources(ctx context.Context, v *visit) (content, error) {
 	q := v.URL.Query()
 	c, page, err := v.resourcesPage(ctx, q.Get("of"))
 	// The effect is simulated once, when a person asks; parts that are pushed do not show it.
-	if err == nil && page.Of != nil && q.Has("rate") && ctx.Value(liveKey{}) == nil {
+	if err == nil && page.Of != nil && q.Has("rate") && ctx.Value(insteadKey{}) == nil {
 		err = page.foresee(ctx, v)
 	}
 	return c, err

@@ -27,6 +27,8 @@ type verb struct {
 	do func(context.Context, *client.Client, string, string) (api.BulkAction, error)
 	// ask makes the question of a dangerous verb.
 	ask func(*api.BulkAction, *question)
+	// leads are the states that it leads to. A form that is sent again in one of them is answered as the first time.
+	leads []api.State
 	// told says what the verb has done. It stays on the page while the state goes on: it tells what was done, and not
 	// what is.
 	told string
@@ -43,21 +45,21 @@ func bulkVerb(f func(*client.Client, context.Context, string, string) (api.BulkA
 var ended = []api.State{api.Completed, api.Cancelled, api.Failed}
 
 var verbs = []verb{
-	{Name: "start", Button: "Start", Icon: "running", Scope: "submit", states: []api.State{api.Sealed}, told: "Started.",
+	{Name: "start", Button: "Start", Icon: "running", Scope: "submit", states: []api.State{api.Sealed}, leads: []api.State{api.Running, api.Awaiting, api.Completed}, told: "Started.",
 		do: func(ctx context.Context, c *client.Client, id, reason string) (api.BulkAction, error) {
 			return c.Start(ctx, id, api.Start{Reason: reason})
 		}},
-	{Name: "approve", Button: "Approve the rest", Icon: "approve", Scope: "approve", states: []api.State{api.Awaiting},
+	{Name: "approve", Button: "Approve the rest", Icon: "approve", Scope: "approve", states: []api.State{api.Awaiting}, leads: []api.State{api.Running, api.Completed},
 		do: bulkVerb((*client.Client).Approve), told: "The rest was approved."},
-	{Name: "pause", Button: "Pause", Icon: "paused", Scope: "control", states: []api.State{api.Running},
+	{Name: "pause", Button: "Pause", Icon: "paused", Scope: "control", states: []api.State{api.Running}, leads: []api.State{api.Paused},
 		do: bulkVerb((*client.Client).Pause), told: "Paused. Calls that were running end; nothing is lost."},
-	{Name: "resume", Button: "Resume", Icon: "running", Scope: "control", states: []api.State{api.Paused, api.Stopped},
+	{Name: "resume", Button: "Resume", Icon: "running", Scope: "control", states: []api.State{api.Paused, api.Stopped}, leads: []api.State{api.Running, api.Completed},
 		do: bulkVerb((*client.Client).Resume), told: "Resumed."},
-	{Name: "unschedule", Button: "Do not start by itself", Icon: "paused", Scope: "submit", states: []api.State{api.Scheduled},
+	{Name: "unschedule", Button: "Do not start by itself", Icon: "paused", Scope: "submit", states: []api.State{api.Scheduled}, leads: []api.State{api.Sealed},
 		do: bulkVerb((*client.Client).Unschedule), told: "Its start time was removed. It starts when a person starts it."},
 	{Name: "cancel", Button: "Cancel", Scope: "control", Danger: true, do: bulkVerb((*client.Client).Cancel), ask: askCancel,
 		states: []api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled},
-		told:   "Cancelled. Calls that were running end."},
+		leads:  []api.State{api.Cancelling, api.Cancelled}, told: "Cancelled. Calls that were running end."},
 	{Name: "undo", Button: "Undo", Scope: "control", Danger: true, More: true, states: ended, ask: askUndo, told: "The undo was started, as a bulk action of its own.",
 		// An undo of the first one undoes its retries, too.
 		fits: func(b *api.BulkAction) bool {
@@ -222,6 +224,18 @@ func askDelete(b *api.BulkAction, q *question) {
 	q.Button, q.Stay = "Delete the draft with "+format.Items(q.Items), "Keep the draft"
 }
 
+// doneBefore answers a verb that was refused: if what it leads to is there already, the same form was sent before.
+func (v *visit) doneBefore(ctx context.Context, verb *verb, id string, refused error) (done, error) {
+	if !errors.Is(refused, errNotNow) && !client.IsCode(refused, "wrong_state") {
+		return done{}, refused
+	}
+	b, err := v.api.Get(ctx, id)
+	if err != nil || !slices.Contains(verb.leads, b.State) && !(verb.Name == "undo" && b.UndoneBy != "") {
+		return done{}, refused
+	}
+	return done{To: "/bulk-actions/" + escape(id), Note: note{Text: verb.told, Then: "It was done before; nothing is done twice."}}, nil
+}
+
 // act does what a button of a bulk action says.
 func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 	verb, id := verbNamed(v.PathValue("verb")), v.PathValue("id")
@@ -234,13 +248,13 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 			err = v.answered(q, "Bulk actions")
 		}
 		if err != nil {
-			return done{}, err
+			return v.doneBefore(ctx, verb, id, err)
 		}
 	}
 	reason := strings.TrimSpace(v.FormValue("reason"))
-	made, err := verb.do(ctx, v.api, id, reason)
+	made, err := verb.do(v.once(ctx), v.api, id, reason)
 	if err != nil {
-		return done{}, err
+		return v.doneBefore(ctx, verb, id, err)
 	}
 	command := "weir " + verb.Name + " " + id
 	switch verb.Name { // these have no command of their own

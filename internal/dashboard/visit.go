@@ -35,23 +35,30 @@ type filled struct {
 	fill fill
 }
 
+// content returns what the page shows to the person, or why it may not be shown.
+func (p filled) content(ctx context.Context, v *visit) (content, error) {
+	c, err := p.fill(ctx, v)
+	if err == nil {
+		err = v.allowed(c.Page)
+	}
+	return c, err
+}
+
 // page registers a page, by its path below the root.
 func (d *Dashboard) page(path, name string, fill fill) {
 	if d.pages[name] == nil {
 		panic("no template " + name)
 	}
 	d.mux.HandleFunc("GET "+Root+path, func(w http.ResponseWriter, r *http.Request) {
-		if r.Context().Value(liveKey{}) != nil {
-			d.push(w, r, filled{name, fill})
+		p := filled{name, fill}
+		if do, ok := r.Context().Value(insteadKey{}).(insteadOf); ok {
+			do(w, r, p)
 			return
 		}
 		v, err := d.visit(r)
 		var c content
 		if err == nil {
-			c, err = fill(r.Context(), v)
-		}
-		if err == nil {
-			err = v.allowed(c.Page)
+			c, err = p.content(r.Context(), v)
 		}
 		if err != nil {
 			d.fail(w, v, err)
@@ -77,7 +84,7 @@ func (d *Dashboard) visitWith(r *http.Request, key string) (v *visit, err error)
 	// The API sees the host and the address of the browser: it knows its own names, and slows down who guesses keys.
 	v.api, err = client.New(client.Options{
 		Server: "http://" + r.Host, Key: key, UserAgent: "weir-dashboard", Tries: 1,
-		HTTP: &http.Client{Transport: recorder{direct.Transport{Handler: d.opts.API, From: r.RemoteAddr}, v.calls}},
+		HTTP: &http.Client{Transport: recorder{patient{direct.Transport{Handler: d.opts.API, From: r.RemoteAddr}}, v.calls}},
 	})
 	return v, err
 }
@@ -123,8 +130,17 @@ func collect[T any](list func(yield func(T, error) bool), most int) (all []T, er
 // refusal returns the problem that the API answered with, nil if err is something else.
 func refusal(err error) *api.Problem {
 	var refused *client.RefusedError
-	if errors.As(err, &refused) {
-		return refused.Problem
+	if !errors.As(err, &refused) {
+		return nil
 	}
-	return nil
+	if p := refused.Problem; p != nil && p.Code == sentBefore { // a person knows nothing of its Idempotency-Key
+		said := *p
+		said.Title, said.Detail, said.Fix = "Sent before", "this form was sent before with other content, and that was done",
+			"Look at what it did, and open the form again to send another one"
+		return &said
+	}
+	return refused.Problem
 }
+
+// sentBefore is the code of a refusal of a form that was sent before and changed since.
+const sentBefore = "idempotency_conflict"

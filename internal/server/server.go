@@ -81,7 +81,7 @@ type Server struct {
 	memory  *memory                     // of JSON bodies
 	exports slots                       // of requests that read much
 	streams slots                       // of events, by key
-	pages   slots                       // that are live
+	viewers viewers                     // of pages that are live
 	sites   *http.CrossOriginProtection // refuses what browsers send from elsewhere
 	working claims                      // requests with an Idempotency-Key that this process works on
 }
@@ -107,7 +107,7 @@ func New(o Options) *Server {
 	useProblems()
 	s := &Server{
 		opts: o, svc: o.Service, log: o.Logger, mux: http.NewServeMux(), routes: map[string]*route{}, stop: make(chan struct{}),
-		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, pages: slots{most: livePages * o.Streams},
+		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, viewers: viewers{most: livePages * o.Streams},
 		sites: http.NewCrossOriginProtection(),
 	}
 	s.heads = newMetrics(o.Metrics, o.Version)

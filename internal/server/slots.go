@@ -35,20 +35,6 @@ func (s *slots) take(key string) (end func()) {
 	}
 }
 
-// livePages is how many live pages a node serves for each stream that a key may have.
-const livePages = 32
-
-// Stream takes a place for a live page and returns what gives it back; nil if the node serves as many as it may. Places
-// are not counted by key, since viewers may share one or have none, and they share the work behind their pages.
-func (s *Server) Stream() (end func()) {
-	give := s.pages.take("")
-	if give == nil {
-		return nil
-	}
-	s.heads.streams.Inc()
-	return func() { s.heads.streams.Dec(); give() }
-}
-
 // costly are the routes that read much: they share slots, so that they leave the others room.
 var costly = map[string]bool{
 	"bulk_action.results": true, "bulk_action.report": true, "item.lookup": true, "dlq.results": true, "dlq.list": true, "bulk_action.bad_rows": true,
