@@ -21,6 +21,7 @@ let events = null
 const held = new Map()
 let tries = 0
 let timer = 0
+let silent = 0
 let cutOff = 0
 
 /** @param {string} text @param {boolean} on */
@@ -85,14 +86,17 @@ function swapHeld() {
 function alive() {
   tries = 0
   cutOff = 0
+  clearTimeout(silent)
+  silent = setTimeout(failed, 30_000) // a beat is due every 10 s: a connection can end without a word
   say('Live', true)
   document.body.classList.remove('stale')
+  if (!wish) tell()
 }
 
 function open() {
   clearTimeout(timer)
   if (events || document.hidden || !wanted) return
-  events = new EventSource(`${root}/live?of=${encodeURIComponent(location.pathname + location.search)}`)
+  events = new EventSource(`${root}/live?of=${here()}`)
   events.addEventListener('parts', event => {
     alive()
     const news = JSON.parse(event.data)
@@ -100,35 +104,145 @@ function open() {
     for (const part of news.parts) swap(part.id, part.html)
   })
   events.addEventListener('beat', alive)
-  events.addEventListener('busy', event => { // as many pages are open with this key as may be live
+  events.addEventListener('busy', event => { // as many pages are live as may be
     close()
     say('Updates paused', false)
     timer = setTimeout(open, JSON.parse(event.data).seconds * 1000)
   })
-  events.onerror = () => {
-    close()
-    tries++
-    cutOff ||= Date.now()
-    again(Math.min(2 ** (tries - 1), 15))
-  }
+  events.addEventListener('failed', failed)
+  events.onerror = failed
 }
 
-/** Counts down to the next try. @param {number} seconds */
-function again(seconds) {
+/** A stream has ended. It does not say why: the server is asked, and the page tries again or says that this is the end. */
+async function failed() {
+  close()
+  tries++
+  cutOff ||= Date.now()
+  say('Trying again', false)
+  const {status, text} = await ask(here())
+  if (events || document.hidden) return
+  if (!ends(status, text)) again(Math.min(2 ** (tries - 1), 15), text)
+}
+
+/** Counts down to the next try. @param {number} seconds @param {string} text */
+function again(seconds, text) {
   if (document.hidden) return
-  if (Date.now() - cutOff > 5000) document.body.classList.add('stale')
+  if (Date.now() - cutOff > 5000) {
+    document.body.classList.add('stale')
+    if (!wish) tell(text ? 'The server cannot update this page.' : 'No connection to the server.', `${text} The figures are from before. This page goes on by itself.`)
+  }
   if (seconds <= 0) {
     open()
     return
   }
   say(`Trying again in ${seconds} s`, false)
-  timer = setTimeout(() => again(seconds - 1), 1000)
+  timer = setTimeout(() => again(seconds - 1, text), 1000)
 }
 
 function close() {
+  clearTimeout(silent)
   events?.close()
   events = null
 }
+
+// ---- what the page says of the server
+
+const strip = document.querySelector('.strip.offline')
+
+/** Says something above the page, with a link to its address; without a title, takes it back.
+ * @param {string} [title] @param {string} [text] @param {string} [link] @param {boolean} [beside] whether what was typed has to stay */
+function tell(title = '', text = '', link = '', beside = false) {
+  const [head, more, act] = strip?.querySelectorAll('b, span span, a') ?? []
+  strip?.classList.toggle('on', title !== '')
+  if (!head || head.textContent === title && more.textContent === text) return
+  head.textContent = title
+  more.textContent = text
+  act.textContent = link
+  if (!(act instanceof HTMLAnchorElement)) return
+  act.hidden = link === ''
+  act.target = beside ? '_blank' : ''
+}
+
+const here = () => encodeURIComponent(location.pathname + location.search)
+
+/** Asks the server whether a page can be shown; without one, whether it answers and knows the person. The status is 0 if it
+ * does not answer. @param {string} [of] @returns {Promise<{status: number, text: string}>} */
+async function ask(of = '') {
+  try {
+    const answer = await fetch(`${root}/check?of=${of}`, {cache: 'no-store', redirect: 'manual', signal: AbortSignal.timeout(10_000)})
+    const plain = answer.headers.get('Content-Type')?.startsWith('text/plain') // others are of a proxy
+    return {status: answer.type === 'opaqueredirect' ? 401 : answer.status, text: plain ? (await answer.text()).trim() : ''}
+  } catch {
+    return {status: 0, text: ''}
+  }
+}
+
+/** Says that the page cannot go on, if so. @param {number} status @param {string} text @param {boolean} [beside] */
+function ends(status, text, beside = false) {
+  if (status < 400 || status === 408 || status === 429 || status >= 500) return false
+  const out = status === 401
+  tell(out ? 'You are signed out.' : 'This page cannot be shown any more.', beside ? `${text} What you typed is still here: send it again afterwards.` : text, out ? 'Sign in' : 'Load it again', beside)
+  say(out ? 'Signed out' : 'Updates ended', false)
+  document.body.classList.add('stale')
+  return true
+}
+
+// ---- a form or a link while the server is away must not lose the page
+
+/** @type {(() => void) | null} what the person has asked for, until the server answers */
+let wish = null
+
+/** Does something that leaves the page as soon as the server answers, within two minutes. @param {() => void} leave @param {boolean} form */
+async function whenBack(leave, form) {
+  wish = leave
+  for (const end = Date.now() + 120_000; wish === leave; await new Promise(done => setTimeout(done, 2000))) {
+    const {status, text} = await ask()
+    if (wish !== leave) return
+    const over = Date.now() > end
+    if (form && ends(status, text, true) || over) {
+      wish = null
+      if (over) tell('Nothing was sent.', 'The server did not answer. What you typed is still here: try again later.')
+    } else if (status !== 0 && status < 500) {
+      wish = null
+      tell()
+      leave()
+    } else {
+      tell('The server does not answer.', form ? 'What you typed is still here. It is sent as soon as the server answers.' : 'The page opens as soon as it answers.')
+    }
+  }
+}
+
+let passes = false
+
+document.addEventListener('submit', event => {
+  const form = event.target
+  if (passes || event.defaultPrevented || !(form instanceof HTMLFormElement) || !cutOff && events) return
+  event.preventDefault()
+  const by = event.submitter
+  whenBack(() => {
+    passes = true
+    form.requestSubmit(by?.isConnected ? by : null)
+    passes = false
+  }, true)
+})
+
+/** Goes to an address. @param {string} to */
+function go(to) {
+  if (cutOff) whenBack(() => location.assign(to), false)
+  else location.assign(to)
+}
+
+document.addEventListener('click', event => {
+  const link = event.target instanceof Element ? event.target.closest('a[href]') : null
+  if (!cutOff || !(link instanceof HTMLAnchorElement) || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  if (link.target || link.origin !== location.origin || link.hash && link.href.split('#')[0] === location.href.split('#')[0] || strip?.contains(link)) return
+  event.preventDefault()
+  go(link.href)
+})
+
+addEventListener('pageshow', () => { wish = null })
+
+// ---- the page is live while a person looks at it
 
 if (badge && doc.dataset.live !== undefined) {
   document.addEventListener('visibilitychange', () => {
@@ -225,7 +339,7 @@ document.addEventListener('keydown', event => {
     const place = places[/** @type {keyof places} */ (event.key)]
     if (place) {
       event.preventDefault()
-      location.assign(root + place)
+      go(root + place)
     }
     return
   }
@@ -234,13 +348,13 @@ document.addEventListener('keydown', event => {
       document.getElementById('find')?.focus()
       break
     case '?':
-      location.assign(`${root}/help`)
+      go(`${root}/help`)
       break
     case 'g':
       going = Date.now()
       break
     case 'n':
-      location.assign(`${root}/new`)
+      go(`${root}/new`)
       break
     case 'j':
       moveRow(1)
