@@ -115,26 +115,27 @@ type BulkAction struct {
 	OnBadLine   string            `json:"on_bad_line,omitempty" enum:"refuse,record" doc:"What was to be done with invalid rows. Not set: refuse"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Rules
-	Callback   *Callback  `json:"callback,omitempty" doc:"The endpoint that is notified when it ends, without the secret"`
-	Counts     Counts     `json:"counts"`
-	Duplicates int64      `json:"duplicates" doc:"Rows left out because of a duplicate id"`
-	BadLines   int64      `json:"bad_lines,omitempty" doc:"Invalid rows, if on_bad_line is record"`
-	RetryOf    string     `json:"retry_of,omitempty"`
-	UndoOf     string     `json:"undo_of,omitempty"`
-	Retries    []string   `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that retried items of this one; not in lists"`
-	UndoneBy   string     `json:"undone_by,omitempty" doc:"The bulk action that undoes this one; not in lists"`
-	Schedule   string     `json:"schedule,omitempty" doc:"The schedule that created it"`
-	Template   *MadeFrom  `json:"template,omitempty" doc:"The template that it was created from; later changes of the template do not change it"`
-	StartAt    time.Time  `json:"start_at,omitzero"`
-	Note       string     `json:"note,omitempty" doc:"A note for the caller, for example about a local time that occurs twice on that day"`
-	CreatedAt  time.Time  `json:"created_at"`
-	StartedAt  time.Time  `json:"started_at,omitzero"`
-	FinishedAt time.Time  `json:"finished_at,omitzero"`
-	LastError  *LastError `json:"last_error,omitempty"`
-	Durability string     `json:"durability,omitempty" enum:"memory,disk,replicated" doc:"What accepted work survives: memory (kill of the process), disk (loss of power) or replicated (loss of any one machine)"`
-	Losses     []Loss     `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost before this bulk action ended"`
-	Progress   *Progress  `json:"progress,omitempty" doc:"Its progress; only in lists with progress=true, and until it ends"`
-	Links      Links      `json:"links"`
+	Callback    *Callback  `json:"callback,omitempty" doc:"The endpoint that is notified when it ends, without the secret"`
+	Counts      Counts     `json:"counts"`
+	Duplicates  int64      `json:"duplicates" doc:"Rows left out because of a duplicate id"`
+	BadLines    int64      `json:"bad_lines,omitempty" doc:"Invalid rows, if on_bad_line is record"`
+	RetryOf     string     `json:"retry_of,omitempty"`
+	UndoOf      string     `json:"undo_of,omitempty"`
+	Retries     []string   `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that retried items of this one; not in lists"`
+	UndoneBy    string     `json:"undone_by,omitempty" doc:"The bulk action that undoes this one; not in lists"`
+	Schedule    string     `json:"schedule,omitempty" doc:"The schedule that created it"`
+	Template    *MadeFrom  `json:"template,omitempty" doc:"The template that it was created from; later changes of the template do not change it"`
+	CreatedWith *Rules     `json:"created_with,omitempty" doc:"The rules that it was created with, if they have been changed since"`
+	StartAt     time.Time  `json:"start_at,omitzero"`
+	Note        string     `json:"note,omitempty" doc:"A note for the caller, for example about a local time that occurs twice on that day"`
+	CreatedAt   time.Time  `json:"created_at"`
+	StartedAt   time.Time  `json:"started_at,omitzero"`
+	FinishedAt  time.Time  `json:"finished_at,omitzero"`
+	LastError   *LastError `json:"last_error,omitempty"`
+	Durability  string     `json:"durability,omitempty" enum:"memory,disk,replicated" doc:"What accepted work survives: memory (kill of the process), disk (loss of power) or replicated (loss of any one machine)"`
+	Losses      []Loss     `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost before this bulk action ended"`
+	Progress    *Progress  `json:"progress,omitempty" doc:"Its progress; only in lists with progress=true, and until it ends"`
+	Links       Links      `json:"links"`
 }
 
 // Loss records accepted work of a partition that the store lost. Items of the bulk action may have run again with the

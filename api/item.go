@@ -99,6 +99,27 @@ type DataCheck struct {
 	Reads      []Read     `json:"reads" nullable:"false" doc:"The names that the steps read of an item, and the columns that hold them"`
 	Kinds      []BadLines `json:"kinds" nullable:"false" doc:"Bad lines by kind, the most frequent first; at most 20"`
 	Faults     []Fault    `json:"faults" nullable:"false" doc:"The first bad lines"`
+	Corrected  int64      `json:"corrected,omitempty" doc:"Bad rows that are not counted, because an added upload corrects them"`
+	Uploads    []RowsOf   `json:"uploads,omitempty" nullable:"false" doc:"The uploads, if there are several"`
+	Repeated   []SameID   `json:"repeated,omitempty" nullable:"false" doc:"The first rows whose id an earlier row has"`
+	Alike      int64      `json:"alike,omitempty" doc:"Items whose id differs from that of an earlier item only in capitals or in spaces around it. They stay separate items"`
+	AlikeRows  []SameID   `json:"alike_rows,omitempty" nullable:"false" doc:"The first 3 of them"`
+}
+
+// RowsOf counts the rows of one upload of several.
+type RowsOf struct {
+	Name string `json:"name,omitempty" doc:"Name of the file"`
+	Rows int64  `json:"rows" doc:"Rows that were read, those that are corrected by a later upload left out"`
+	List bool   `json:"list,omitempty" doc:"It is a corrected list of bad rows"`
+}
+
+// SameID is a row whose id an earlier row has.
+type SameID struct {
+	ID        string `json:"id"`
+	Line      int64  `json:"line,omitempty"`
+	File      int64  `json:"file,omitempty" doc:"Which upload the line is in, from 2; not set: the first"`
+	FirstLine int64  `json:"first_line,omitempty" doc:"Line of the earlier row"`
+	FirstFile int64  `json:"first_file,omitempty" doc:"Which upload the earlier row is in, from 2; not set: the first"`
 }
 
 // Read is a name that steps read of an item: an expression names it, or the schema of an action that gets the whole item.
@@ -116,6 +137,7 @@ type BadLines struct {
 	Message string   `json:"message" doc:"What is wrong with the first one"`
 	Fix     string   `json:"fix,omitempty"`
 	Line    int64    `json:"line,omitempty" doc:"Line of the first one"`
+	File    int64    `json:"file,omitempty" doc:"Which upload that line is in, from 2; not set: the first"`
 	Values  []string `json:"values,omitempty" nullable:"false" doc:"Up to 3 of the values found"`
 }
 

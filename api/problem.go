@@ -19,6 +19,7 @@ type Fault struct {
 	Code    string `json:"code,omitempty"`
 	Field   string `json:"field,omitempty" example:"steps[0].action"`
 	Line    int64  `json:"line,omitempty" doc:"Line of the body, from 1"`
+	File    int64  `json:"file,omitempty" doc:"Which upload of the source the line is in, from 2; not set: the first"`
 	Column  int64  `json:"column,omitempty"`
 	Value   string `json:"value,omitempty" doc:"The value found, cut to 64 characters"`
 	Message string `json:"message"`

@@ -140,6 +140,7 @@ type Source struct {
 	PageSize int             `json:"page_size,omitempty" minimum:"0" maximum:"10000" doc:"Items per page. Default 1000"`
 	Timeout  Duration        `json:"timeout,omitempty" doc:"Timeout of one page. Default 30s"`
 	Upload   string          `json:"upload,omitempty" doc:"Id of a complete upload" example:"upl_01k9x2v6w4s8m1c7q3d5f9h0jz"`
+	Added    []string        `json:"added,omitempty" nullable:"false" maxItems:"20" doc:"Ids of more uploads, whose rows follow those of upload. A bad row is not counted if a later upload corrects it: has its id, or names its line in the column weir_line, as a corrected list of bad rows does"`
 }
 
 // SegmentSource is a list behind a URL, page by page.

@@ -57,10 +57,11 @@ type Accuracy struct {
 
 // Files holds the URLs of the rows of a report, each item as it ended after all retries.
 type Files struct {
-	Done      string `json:"done_csv"`
-	Failed    string `json:"failed_csv"`
-	Cancelled string `json:"cancelled_csv"`
-	BadRows   string `json:"bad_rows_csv,omitempty" doc:"Rows of the upload that were left out because they are invalid"`
+	Done       string `json:"done_csv"`
+	Failed     string `json:"failed_csv"`
+	Cancelled  string `json:"cancelled_csv"`
+	BadRows    string `json:"bad_rows_csv,omitempty" doc:"Rows of the upload that were left out because they are invalid"`
+	Duplicates string `json:"duplicates_csv,omitempty" doc:"Rows of the upload that were left out because an earlier row has their id"`
 }
 
 // ForecastRequest asks for a forecast.

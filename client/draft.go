@@ -36,6 +36,21 @@ func (c *Client) Check(ctx context.Context, id string, faults int) (api.DataChec
 	return get[api.DataCheck](ctx, c, "GET", with(route(bulkActions, id, "check"), "limit", positive(faults)), nil)
 }
 
+// CheckWith is [Client.Check] of the draft as if an upload were added to its uploads or, with replace, were its data.
+func (c *Client) CheckWith(ctx context.Context, id, upload string, replace bool, faults int) (api.DataCheck, error) {
+	how := "add"
+	if replace {
+		how = "replace"
+	}
+	return get[api.DataCheck](ctx, c, "GET", with(route(bulkActions, id, "check"), "limit", positive(faults), how, upload), nil)
+}
+
+// Repeated streams the rows of the upload of a draft, or of a bulk action that was made of one, whose id an earlier row has,
+// as CSV. The caller closes it.
+func (c *Client) Repeated(ctx context.Context, id string) (io.ReadCloser, error) {
+	return c.stream(ctx, route(bulkActions, id, "duplicates"), "*/*")
+}
+
 // UploadStream sends a file of unknown size as one piece, and returns the upload's id for [api.Source] and its size. It
 // is sent once: [Client.Upload] continues after a cut.
 func (c *Client) UploadStream(ctx context.Context, name string, file io.Reader) (id string, size int64, err error) {

@@ -30,6 +30,17 @@ func (v *visit) recent(ctx context.Context) (list []option, err error) {
 // repeats reports whether a bulk action can be done again: retries and undos belong to the one before.
 func repeats(b *api.BulkAction) bool { return b.RetryOf == "" && b.UndoOf == "" }
 
+// noSchedule says why no schedule can be made of a bulk action, empty if one can: its items have to be read anew each time.
+func noSchedule(b *api.BulkAction) string {
+	switch {
+	case b.Source == nil:
+		return "A schedule reads its items anew each time, and those of this bulk action came with a request. Save it as a template, and make a schedule of that with a source."
+	case b.Source.Upload != "":
+		return "A schedule reads its items anew each time, and those of this bulk action come from an uploaded file. Save it as a template, and make a schedule of that with a source."
+	}
+	return ""
+}
+
 // again returns what a bulk action does, without its items, its times and its callback, whose secret is not shown.
 func (v *visit) again(ctx context.Context, id string) (b api.BulkAction, n api.NewBulkAction, err error) {
 	if b, err = v.api.Get(ctx, id); err != nil {
@@ -37,6 +48,9 @@ func (v *visit) again(ctx context.Context, id string) (b api.BulkAction, n api.N
 	}
 	n = api.NewBulkAction{Steps: b.Steps, Params: b.Params, ItemID: b.ItemID, Columns: b.Columns, Source: b.Source, Labels: b.Labels, Rules: b.Rules,
 		OnBadLine: b.OnBadLine, Duplicates: b.OnDuplicate}
+	if b.CreatedWith != nil { // changes while it ran were for that run
+		n.Rules = *b.CreatedWith
+	}
 	if b.State == api.Draft && b.Template == nil { // it knows more
 		if n, err = v.api.Draft(ctx, id); err != nil {
 			return b, n, err

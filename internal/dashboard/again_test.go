@@ -20,7 +20,10 @@ func TestATemplateIsMadeOfABulkActionWithoutYAML(t *testing.T) {
 	var made api.BulkAction
 	n.Call("POST", "/v1/bulk-actions", spring, 201, &made)
 	_, page := b.get("/ui/bulk-actions/" + made.ID)
-	b.want(page, "Save as a template", "Make a schedule")
+	b.want(page, "Save as a template", "those of this bulk action came with a request")
+	if strings.Contains(page, "/schedules/new?like=") {
+		t.Error("a schedule is offered, although the items cannot be read anew")
+	}
 	_, page = b.get("/ui/settings/new/template?from=" + made.ID)
 	b.want(page, "Ask for amount of send each time; now it is 500", "Ask for greeting of send each time; now it is Hello", "The whole definition")
 	form := url.Values{"from": {made.ID}, "name": {"season"}, "title": {"Season reward"}, "description": {"For everyone"}, "tenant": {"growth"}, "ask.send.amount": {"1"}}
@@ -51,6 +54,22 @@ func TestATemplateReadsDataAsItsBulkActionDid(t *testing.T) {
 	n.Call("GET", "/v1/templates/again", "", 200, &got)
 	if x := got.BulkAction; x.Duplicates != "keep_all" || x.OnBadLine != "refuse" || x.Columns["n"] != "N" {
 		t.Errorf("the template is %+v", x)
+	}
+}
+
+// What was changed while a bulk action ran was for that run, such as a lower rate: a template of it has the rules it began with.
+func TestATemplateHasTheRulesOfTheBeginning(t *testing.T) {
+	n := openNode(t, nodetest.Options{})
+	b := newBrowser(t, n)
+	var made api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"send"}],"rates":{"send":"50/s"},"items":[{"id":"u1"}]}`, 201, &made)
+	n.Call("PATCH", "/v1/bulk-actions/"+made.ID, `{"rates":{"send":"1/m"},"priority":7}`, 200, nil)
+	_, page := b.post("/ui/settings/new/template", url.Values{"from": {made.ID}, "name": {"again"}})
+	b.want(page, "again is created.")
+	var got api.Template
+	n.Call("GET", "/v1/templates/again", "", 200, &got)
+	if x := got.BulkAction; x.Rates["send"] != 50 || x.Priority != 0 {
+		t.Errorf("the template has the rates %v and priority %d", x.Rates, x.Priority)
 	}
 }
 

@@ -26,6 +26,7 @@ func (d *Dashboard) bulkPages() {
 	d.page("/bulk-actions/{id}/report", "bulk-report", d.bulkReport)
 	d.download("/bulk-actions/{id}/results", bulkResults)
 	d.download("/bulk-actions/{id}/bad-rows.csv", badRows)
+	d.download("/bulk-actions/{id}/duplicates.csv", repeatedRows)
 	d.form("/bulk-actions/{id}/retry", d.retryItems)
 	d.page("/bulk-actions/{id}/{verb}", "confirm", d.confirmVerb)
 	d.form("/bulk-actions/{id}/{verb}", d.act)
@@ -38,7 +39,8 @@ type bulkHead struct {
 	Share    string
 	Verbs    []verb // those that have a button
 	More     []verb // those in the menu
-	Again    bool   // a template or a schedule can be made of it
+	Again    bool   // a template can be made of it
+	NoSched  string // why no schedule can be made of it, empty if one can
 	Tabs     []tab
 }
 
@@ -62,7 +64,7 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 	if h.Verbs, h.More, err = v.verbsOf(ctx, &h.Bulk, &h.Progress); err != nil {
 		return h, c, err
 	}
-	h.Again = repeats(&h.Bulk) && v.may("submit")
+	h.Again, h.NoSched = repeats(&h.Bulk) && v.may("submit"), noSchedule(&h.Bulk)
 	report := "Report so far"
 	if h.Bulk.State.Final() {
 		report = "Report"

@@ -33,6 +33,8 @@ type mapRow struct {
 	Typed     string // an expression of one's own
 	Known     bool   // the action names the member
 	Necessary bool
+	// Offer is a value of the column with a comma, which is no number as the column is read now; empty: none is known.
+	Offer string
 }
 
 // Expression is the expression of the member, empty if it gets none.
@@ -74,7 +76,27 @@ func plainly(code, message string) string {
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // kinds are what the text of a column can be read as, with the function that does it.
-var kinds = []choice{{Value: "", Name: "as it is"}, {Value: "int", Name: "as a whole number"}, {Value: "float", Name: "as a number"}}
+var kinds = []choice{{Value: "", Name: "as it is"}, {Value: "int", Name: "as a whole number"}, {Value: "float", Name: "as a number"},
+	{Value: commaKind, Name: "as a number with a decimal comma"}}
+
+// commaKind reads 2,5 as two and a half.
+const commaKind = "float,"
+
+// withComma matches a number whose comma may be a decimal one.
+var withComma = regexp.MustCompile(`^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+$`)
+
+// offer notes which columns that are read as numbers have values with a comma.
+func (m *stepMap) offer(bad []api.BadLines) {
+	for i := range m.Rows {
+		r := &m.Rows[i]
+		for _, k := range bad {
+			at := slices.IndexFunc(k.Values, func(v string) bool { return withComma.MatchString(strings.TrimSpace(v)) })
+			if at >= 0 && r.as == "float" && r.column == k.Field && r.Offer == "" && r.Typed == "" {
+				r.Offer = k.Values[at]
+			}
+		}
+	}
+}
 
 // exprOf writes the expression of a column.
 func exprOf(column, as string) string {
@@ -86,10 +108,13 @@ func exprOf(column, as string) string {
 		}
 		e = "item[" + string(quoted) + "]"
 	}
-	if as != "" {
-		return as + "(" + e + ")"
+	switch as {
+	case "":
+		return e
+	case commaKind:
+		return `float(` + e + `, ",")`
 	}
-	return e
+	return as + "(" + e + ")"
 }
 
 // schema is what the wizard reads of an action's JSON schema.
@@ -206,6 +231,9 @@ func (p *mappingPage) read(v *visit) (all []stepMap) {
 			}
 			r := mapRow{Key: key, Member: strings.TrimSpace(v.FormValue(key)), column: v.FormValue(key + "-column"), as: v.FormValue(key + "-as"),
 				Typed: strings.TrimSpace(v.FormValue(key + "-expression"))}
+			if v.FormValue("comma") == key {
+				r.as = commaKind
+			}
 			m.Rows = append(m.Rows, r)
 		}
 		all = append(all, m)

@@ -59,7 +59,11 @@ func (p *dataPage) fill(ctx context.Context, v *visit) (err error) {
 // dataName says what data a draft has.
 func dataName(w *wizard) string {
 	if src := w.Draft.Source; src != nil && src.Upload != "" && w.Check != nil {
-		return w.Check.Name + ", " + format.Bytes(w.Check.Bytes)
+		name := w.Check.Name
+		if n := len(src.Added); n > 0 {
+			name += " and " + format.Plural(int64(n), "added file", "added files")
+		}
+		return name + ", " + format.Bytes(w.Check.Bytes)
 	}
 	return sourceName(w.Draft.Source)
 }
@@ -115,15 +119,10 @@ func (d *Dashboard) takeData(ctx context.Context, v *visit, parts *multipart.Rea
 	}
 	id, err := v.sendFile(ctx, parts)
 	if err == nil {
-		err = v.describe(ctx, w, func(n *api.NewBulkAction) {
-			n.Source = &api.Source{Upload: id}
-		})
-	}
-	if err == nil {
-		err = v.match(ctx, w)
-	}
-	if err == nil {
-		return done{To: "/new/" + w.ID + "/mapping"}, nil
+		var did done
+		if did, err = v.takeUpload(ctx, w, id); err == nil {
+			return did, nil
+		}
 	}
 	field := "file"
 	var bad *dataError

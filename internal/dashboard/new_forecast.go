@@ -262,3 +262,6 @@ func (d *Dashboard) tryDraft(ctx context.Context, v *visit) (done, error) {
 	p.Trial = &result
 	return done{}, &pageInstead{pageAgain{"new-forecast", p.page()}, http.StatusOK}
 }
+
+// NoSchedule says why no schedule can be made of the draft, empty if one can.
+func (p *forecastPage) NoSchedule() string { return noSchedule(&p.Bulk) }

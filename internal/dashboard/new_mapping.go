@@ -95,6 +95,9 @@ func (p *mappingPage) fillMaps(ctx context.Context, v *visit, columns []string) 
 		} else {
 			p.Maps = append(p.Maps, saved)
 		}
+		if p.Check != nil {
+			p.Maps[i].offer(p.Check.Kinds)
+		}
 	}
 	return nil
 }
@@ -190,4 +193,10 @@ func (p *mappingPage) place(field string) string {
 func badRows(ctx context.Context, v *visit) (file, error) {
 	body, err := v.api.BadRows(ctx, v.PathValue("id"))
 	return file{Name: "bad-rows.csv", Body: body}, err
+}
+
+// repeatedRows streams the rows of an upload whose id an earlier row has.
+func repeatedRows(ctx context.Context, v *visit) (file, error) {
+	body, err := v.api.Repeated(ctx, v.PathValue("id"))
+	return file{Name: "duplicates.csv", Body: body}, err
 }

@@ -111,7 +111,7 @@ func TestBadRowsAreToldByTheColumnsOfTheFile(t *testing.T) {
 		t.Errorf("the bad rows are %s", file)
 	}
 	_, page, _ = b.sendForm(at+"/data", "file=bad-rows.csv", strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(file, "abc", "1"), ",def", ",2"), ",a@x,\n", ",a@x,3\n"))
-	b.want(page, "1 of 4 rows cannot be used", "Item id user_id E-Mail Amount Sent to push")
+	b.want(page, "1 of 5 rows cannot be used", "Item id user_id E-Mail Amount Sent to push")
 	b.lacks(page, "weir_line")
 }
 

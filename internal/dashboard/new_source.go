@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,8 +76,13 @@ func (d *Dashboard) saveSource(ctx context.Context, v *visit) (done, error) {
 		kind = c.Kind
 	}
 	src, bad := p.Source.source(kind)
+	if err := v.check(ctx, w, 1); err != nil {
+		return done{}, err
+	}
 	if bad != nil {
 		w.Faults[bad.field] = bad.text
+	} else if v.may("submit") && w.HasRows() && v.FormValue("rows") != strconv.FormatInt(w.Check.Rows, 10) {
+		w.Faults["rows"] = "The source would replace the rows of the file. Say that they shall go, or keep them."
 	} else if err := v.describe(ctx, w, func(n *api.NewBulkAction) { n.Source = src }); err != nil {
 		if err := w.refuse(err, sourceField); err != nil {
 			return done{}, err

@@ -79,7 +79,7 @@ func TestAStartIsOfTheItemsThatWereShown(t *testing.T) {
 	b.sendForm(at+"/data", "kind", "ids", "rows", "u1\nu2\n")
 	_, page := b.get(at + "/forecast")
 	b.want(page, `2 items`)
-	b.sendForm(at+"/data", "kind", "ids", "rows", "u3\nu4\nu5\n") // in another window
+	b.replaceData(at, "kind", "ids", "rows", "u3\nu4\nu5\n") // in another window
 	status, page := b.post(at+"/start", url.Values{"shown": {"2"}, "once": {"x"}})
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("status %d: %s", status, text(t, page))
@@ -106,7 +106,7 @@ func TestAStartIsOfTheDraftThatWasShown(t *testing.T) {
 	if seen == nil {
 		t.Fatalf("the forecast has no field for what it shows: %s", text(t, page))
 	}
-	b.sendForm(at+"/data", "kind", "ids", "rows", "x1\nx2\n") // in another window
+	b.replaceData(at, "kind", "ids", "rows", "x1\nx2\n") // in another window
 	for _, form := range []url.Values{{"shown": {"2"}, "seen": seen[1:], "once": {"x"}}, {"shown": {"2"}, "seen": seen[1:], "once": {"y"}, "asked": {"yes"}}} {
 		status, page := b.post(at+"/start", form)
 		if status != http.StatusUnprocessableEntity {

@@ -32,13 +32,16 @@ func (s *Server) answerBulk(b api.BulkAction, err error) (*body[api.BulkAction],
 }
 
 // filesOf returns the URLs of the rows of a bulk action.
-func (s *Server) filesOf(id string, badRows bool) api.Files {
+func (s *Server) filesOf(id string, badRows, repeated bool) api.Files {
 	to := func(state report.State) string {
 		return s.at(bulkPath+"/"+id) + "/results?state=" + string(state) + "&format=csv"
 	}
 	out := api.Files{Done: to(report.StateDone), Failed: to(report.StateFailed), Cancelled: to(report.StateCancelled)}
 	if badRows {
 		out.BadRows = s.at(bulkPath+"/"+id) + "/bad-rows"
+	}
+	if repeated {
+		out.Duplicates = s.at(bulkPath+"/"+id) + "/duplicates"
 	}
 	return out
 }

@@ -20,6 +20,7 @@ func (s *Server) getReport(ctx context.Context, in *BulkID) (*body[api.Report], 
 		return nil, err
 	}
 	of, err := s.svc.Bulks.Get(ctx, in.ID)
-	out.Files = s.filesOf(in.ID, out.BadLines > 0 && of.Source != nil && of.Source.Upload != "")
+	uploaded := of.Source != nil && of.Source.Upload != ""
+	out.Files = s.filesOf(in.ID, uploaded && out.BadLines > 0, uploaded && out.Duplicates > 0)
 	return answer(out, err)
 }

@@ -84,7 +84,11 @@ func (s *Server) export(ctx context.Context, x result.Export, how Exporting) (*h
 
 // download sends a file, whose extension says what it is.
 func (s *Server) download(name string, write func(context.Context, io.Writer) error) *huma.StreamResponse {
-	kind := map[string]string{".csv": "text/csv; charset=utf-8", ".ndjson": "application/x-ndjson"}[path.Ext(name)]
+	return s.downloadAs(map[string]string{".csv": "text/csv; charset=utf-8", ".ndjson": "application/x-ndjson"}[path.Ext(name)], name, write)
+}
+
+// downloadAs is download with the type of the content.
+func (s *Server) downloadAs(kind, name string, write func(context.Context, io.Writer) error) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(c huma.Context) {
 		r, to := humago.Unwrap(c)
 		to.Header().Set("Content-Type", kind)

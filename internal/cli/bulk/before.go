@@ -115,13 +115,35 @@ func badRowsCommand() command.Command {
 	return command.Command{
 		Use: "bad-rows ID", Short: "write the bad rows of an upload as CSV",
 		Long: `Writes all rows of the uploaded file that cannot be used to stdout, as CSV: the line, what is wrong, what to do, and the
-cells as they are in the file. Correct it and submit it again: the first three columns are not part of the items then.
+cells as they are in the file, with the separator and the encoding of the file. Correct it and add it to the uploads of
+the draft, or submit it again: the first three columns are not part of the items then.
 After the start it works as long as the bulk action is kept.`,
 		Example: `  weir bad-rows ba_01k9x… > bad.csv`,
 		Args:    command.BulkID,
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
 				body, err := l.BadRows(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				defer body.Close()
+				_, err = io.Copy(l.Env.Stdout, body)
+				return err
+			})
+		},
+	}
+}
+
+func duplicatesCommand() command.Command {
+	return command.Command{
+		Use: "duplicates ID", Short: "write the rows of an upload that repeat an id as CSV",
+		Long: `Writes the rows of the uploaded file whose id an earlier row has to stdout, as CSV: the line, the id, and the line of
+the first row with it. Up to 5 million rows are read. After the start it works as long as the bulk action is kept.`,
+		Example: `  weir duplicates ba_01k9x… > duplicates.csv`,
+		Args:    command.BulkID,
+		Bind: func(fs *pflag.FlagSet) command.Runner {
+			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+				body, err := l.Repeated(ctx, args[0])
 				if err != nil {
 					return err
 				}
@@ -146,6 +168,13 @@ func showCheck(l *link.Link, c *api.DataCheck) error {
 		return err
 	}
 	l.Say("%d rows: %d can be used, %d have a duplicate id, %d are bad", c.Rows, c.Items, c.Duplicates, c.BadLines)
+	if c.Duplicates > 0 {
+		l.Say("list the duplicates with  %s duplicates ID", l.Env.Program)
+	}
+	if c.Alike > 0 {
+		l.Say("%d ids differ from others only in capitals or spaces, such as %q in line %d and the one in line %d: they are different items", c.Alike,
+			c.AlikeRows[0].ID, c.AlikeRows[0].Line, c.AlikeRows[0].FirstLine)
+	}
 	if !c.Complete {
 		l.Say("not all rows were read")
 	}

@@ -58,7 +58,7 @@ func Commands() []command.Command {
 				start.Reason = reason
 				return l.Start(ctx, id, start)
 			}}.command(),
-		listCommand(), getCommand(), watchCommand(), previewCommand(), checkCommand(), badRowsCommand(), forecastCommand(), trialCommand(), undoCommand(),
+		listCommand(), getCommand(), watchCommand(), previewCommand(), checkCommand(), badRowsCommand(), duplicatesCommand(), forecastCommand(), trialCommand(), undoCommand(),
 		cloneCommand(), reportCommand(), itemsCommand(), itemCommand(), errorsCommand(), timelineCommand(), dlqCommand(),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -115,8 +116,16 @@ func toInt(r *run, args []any) (any, error) {
 	return nil, unfit(args[0].(string), args[1], "a whole number", "12")
 }
 
-// toFloat converts a number or the text of one.
+// toFloat converts a number or the text of one. A second argument "," says that texts have a decimal comma.
 func toFloat(r *run, args []any) (any, error) {
+	if len(args) > 2 {
+		if args[2] != "," && args[2] != "." {
+			return nil, fmt.Errorf("the decimal sign %.10q is not \",\" or \".\"", args[2])
+		}
+		if text, ok := args[1].(string); ok && args[2] == "," {
+			return withComma(r, args[0].(string), text)
+		}
+	}
 	switch v := args[1].(type) {
 	case int:
 		return float64(v), nil
@@ -127,7 +136,39 @@ func toFloat(r *run, args []any) (any, error) {
 			return f, r.pay(len(v) / 16)
 		}
 	}
-	return nil, unfit(args[0].(string), args[1], "a number", "12.5")
+	err := unfit(args[0].(string), args[1], "a number", "12.5")
+	if text, ok := args[1].(string); ok && hasComma.MatchString(strings.TrimSpace(text)) {
+		bad := err.(*badValue)
+		bad.problem += ": it has a comma"
+		bad.fix = "if that is a decimal comma, read the column as numbers with a decimal comma, in an expression float(…, \",\"); otherwise write it as 12.5, without a sign between thousands"
+	}
+	return nil, err
+}
+
+// hasComma matches a number with a comma that may be a decimal one, and commaNumber one whose meaning is clear once that is
+// known: points may only separate thousands before a comma, for alone they may be decimal points.
+var (
+	hasComma    = regexp.MustCompile(`^[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+$`)
+	commaNumber = regexp.MustCompile(`^[+-]?(\d+(,\d+)?|\d{1,3}(\.\d{3})+,\d+)$`)
+)
+
+// withComma converts the text of a number with a decimal comma.
+func withComma(r *run, column, text string) (any, error) {
+	if err := r.pay(1 + len(text)/8); err != nil {
+		return nil, err
+	}
+	plain := strings.TrimSpace(text)
+	if commaNumber.MatchString(plain) {
+		plain = strings.Replace(strings.ReplaceAll(plain, ".", ""), ",", ".", 1)
+		if f, err := strconv.ParseFloat(plain, 64); err == nil && !math.IsInf(f, 0) {
+			return f, nil
+		}
+	}
+	err := unfit(column, text, "a number with a decimal comma", "12,5")
+	if bad := err.(*badValue); strings.Contains(plain, ".") && !strings.Contains(plain, ",") {
+		bad.fix += ": a point alone may be a decimal point or separate thousands"
+	}
+	return nil, err
 }
 
 // date parses a date; without a layout as in RFC 3339, with or without a time. A date without a

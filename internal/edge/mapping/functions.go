@@ -37,7 +37,7 @@ var builtins = map[string]bool{
 // numbers and texts inexact.
 var functions = map[string]function{
 	"int":      {toInt, new(func(any) int)},
-	"float":    {toFloat, new(func(any) float64)},
+	"float":    {toFloat, new(func(value any, decimal ...string) float64)},
 	"string":   {toString, new(func(any) string)},
 	"join":     {join, new(func(list any, sep ...string) string)},
 	"replace":  {replace, new(func(text, was, is string) string)},

@@ -56,6 +56,7 @@ func TestInputMapsMembers(t *testing.T) {
 		{"seconds", `unix(date(item.born))`, `981158400`},
 		{"a hash is stable", `hash(id)[0:8]`, `"bb82030d"`},
 		{"JSON in a text", `toJSON(item.tags)`, `"[\"a\",\"vip\"]"`},
+		{"a decimal comma", `float("-1.234,5", ",") + float(" 2,5 ", ",") + float("3", ",")`, `-1229`},
 		{"division", `item.amount / 3`, `166.66666666666666`},
 		{"split", `split("a,b", ",")`, `["a","b"]`},
 		{"replace", `replace(item.name, "Ann", "Bob")`, `"Bob <b>"`},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,11 +23,14 @@ type csvRows struct {
 	columns    []string
 	idCol      int
 	transcoded bool
+	declares   bool // the first line declares the delimiter
 	skip       bool // the line before was too long to hold, and is not read to its end
 
 	cells   []cell
 	labels  [][]byte // what precedes each value: {"id":" and then ","name":"; nil: the column is left out
 	own     bool     // the file is a corrected list of bad rows, see [NoteColumns]
+	note    int      // its column with the line of the bad row; -1: none
+	docs    *docs    // it is a list of bad rows of JSON, whose rows are documents; nil: it is not
 	doc     []byte
 	scratch []byte
 }
@@ -53,6 +57,10 @@ func (c *csvRows) next(it *Item) error {
 				continue
 			}
 			return c.kept(c.wrongWidth(row, line), row)
+		}
+		it.Corrects = c.corrects(row)
+		if c.docs != nil {
+			return c.document(row, line, it)
 		}
 		if !utf8.Valid(row) || c.transcoded && bytes.Contains(row, replacement) {
 			return c.kept(badEncoding(row, badText(row, c.transcoded), line, 0), row)
@@ -192,8 +200,37 @@ func (c *csvRows) fit() bool {
 	return len(c.cells) == len(c.columns)
 }
 
+// idMember returns the column of the ids, or the member of documents.
+func (c *csvRows) idMember() string {
+	if c.docs != nil {
+		return c.docs.id
+	}
+	return c.columns[c.idCol]
+}
+
+// document reads a row of a list of bad rows of JSON.
+func (c *csvRows) document(row []byte, line int, it *Item) error {
+	c.doc = append(c.doc[:0], c.value(row, c.cells[slices.Index(c.columns, DocumentColumn)])...)
+	err := c.docs.item(c.doc, line, 0, it)
+	if bad := (*RowError)(nil); errors.As(err, &bad) {
+		bad.Corrects = it.Corrects
+	}
+	return err
+}
+
+// corrects returns which row of another file a row corrects.
+func (c *csvRows) corrects(row []byte) string {
+	if c.note < 0 {
+		return ""
+	}
+	return asText(bytes.TrimSpace(c.value(row, c.cells[c.note])))
+}
+
 // kept adds the cells of the row to an error, if the caller wants them.
 func (c *csvRows) kept(bad *RowError, row []byte) *RowError {
+	if len(c.cells) == len(c.columns) {
+		bad.Corrects = c.corrects(row)
+	}
 	if c.opts.KeepRows {
 		for _, at := range c.cells {
 			bad.Cells = append(bad.Cells, asText(c.value(row, at)))

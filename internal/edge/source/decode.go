@@ -102,7 +102,7 @@ func (r *Reader) chooseEncoding(sample []byte) (bom int) {
 		name string
 	}{{bomUTF8, "utf-8"}, {bomLE, "utf-16le"}, {bomBE, "utf-16be"}} {
 		if bytes.HasPrefix(sample, m.mark) {
-			r.found.Encoding = m.name
+			r.found.Encoding, r.found.Marked = m.name, true
 			return len(m.mark)
 		}
 	}

@@ -28,8 +28,10 @@ func (r *Reader) openRows(text io.Reader) error {
 			return err
 		}
 		r.rows = c
-		r.found.Delimiter, r.found.Columns = rune(c.delim), c.columns
-		r.found.IDColumn = c.columns[c.idCol]
+		r.found.Delimiter, r.found.Declared, r.found.Columns = rune(c.delim), c.declares, c.columns
+		if c.docs != nil {
+			r.found.Columns = NoteColumns[:]
+		}
 	case JSON:
 		r.rows = &elements{w: w, docs: doc}
 	default:

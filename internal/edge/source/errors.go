@@ -28,6 +28,8 @@ type RowError struct {
 	Value   string // what was found there, shortened
 	Problem string
 	Fix     string
+	// Corrects is as in [Item].
+	Corrects string
 	// Cells holds the row as it is in the file, with [Options.KeepRows]: its cells or, if it is JSON or cannot be
 	// split, its text. Nil if it is too large to hold.
 	Cells []string

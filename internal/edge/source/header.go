@@ -14,8 +14,9 @@ import (
 
 // newCSVRows reads the header line and settles delimiter, columns and id column.
 func newCSVRows(w *buffer, o Options, name string, transcoded bool) (*csvRows, error) {
-	c := &csvRows{w: w, opts: o, delim: byte(o.Delimiter), transcoded: transcoded}
+	c := &csvRows{w: w, opts: o, delim: byte(o.Delimiter), transcoded: transcoded, note: -1}
 	detected := c.declared()
+	c.declares = detected != 0
 	if detected == 0 {
 		detected = detectDelimiter(name, w.unread())
 	}
@@ -32,6 +33,10 @@ func newCSVRows(w *buffer, o Options, name string, transcoded bool) (*csvRows, e
 	if err := c.checkColumns(); err != nil {
 		return nil, err
 	}
+	if c.ofDocuments() {
+		c.docs, c.idCol = &docs{opts: o, transcoded: transcoded}, slices.Index(c.columns, DocumentColumn)
+		return c, c.label()
+	}
 	if err := c.chooseID(); err != nil {
 		return nil, err
 	}
@@ -39,6 +44,12 @@ func newCSVRows(w *buffer, o Options, name string, transcoded bool) (*csvRows, e
 		return nil, err
 	}
 	return c, c.label()
+}
+
+// ofDocuments reports whether the file is a list of bad rows of JSON.
+func (c *csvRows) ofDocuments() bool {
+	return slices.Contains(c.columns, NoteColumns[0]) && slices.Contains(c.columns, DocumentColumn) &&
+		!slices.ContainsFunc(c.columns, func(name string) bool { return name != DocumentColumn && !slices.Contains(NoteColumns[:], name) })
 }
 
 // declared consumes the line sep=; by which spreadsheets declare the delimiter, and returns the
@@ -145,7 +156,9 @@ func (c *csvRows) label() error {
 	head := []byte(`{"`)
 	for i, name := range c.columns {
 		if c.own && i != c.idCol && slices.Contains(NoteColumns[:], name) {
-			c.labels = append(c.labels, nil)
+			if c.labels = append(c.labels, nil); name == NoteColumns[0] {
+				c.note = i
+			}
 			continue
 		}
 		label, err := jsontext.AppendQuote(head[:len(head)-1], name)
@@ -163,6 +176,9 @@ func (c *csvRows) label() error {
 // apostrophes by which the list keeps spreadsheets from evaluating cells are taken off. So a list of bad rows can be
 // corrected and read again.
 var NoteColumns = [...]string{"weir_line", "weir_problem", "weir_fix"}
+
+// DocumentColumn is the only other column in a list of bad rows of JSON: the text of the row.
+const DocumentColumn = "row"
 
 // Guarded puts an apostrophe before a cell that a spreadsheet would take for a formula, and before one that has such an
 // apostrophe already: what reads a list of bad rows takes one off.

@@ -57,6 +57,23 @@ func (k *Keys) AddAt(id string, line int) (first int, fresh bool) {
 // Add adds id and reports whether it is fresh: it was not in the set before.
 func (k *Keys) Add(id string) (fresh bool) { return k.add(xxh3.HashString128Seed(id, k.seed)) }
 
+// At returns the line that [Keys.AddAt] was given for an id, 0 if the id is not in the set or the line is not known.
+func (k *Keys) At(id string) (line int, found bool) {
+	if k.shards == nil {
+		return 0, false
+	}
+	h := xxh3.HashString128Seed(id, k.seed)
+	t := &k.shards[h.Hi>>56]
+	if len(t.slots) == 0 {
+		return 0, false
+	}
+	at, found := t.find(newSlot(h))
+	if !found {
+		return 0, false
+	}
+	return int(t.lines[at]), true
+}
+
 // AddAll does the same as [Keys.Add] for many ids at once, which in a large set takes less than
 // half the time: fresh[i] tells about ids[i]. An id that occurs twice in ids is fresh once.
 // fresh must be as long as ids.
@@ -177,15 +194,23 @@ func (t *shard) home(s slot) int {
 }
 
 func (t *shard) put(s slot) (at int, fresh bool) {
+	at, found := t.find(s)
+	if !found {
+		t.slots[at] = s
+	}
+	return at, !found
+}
+
+// find returns where a slot is, or else where it would be.
+func (t *shard) find(s slot) (at int, found bool) {
 	slots := t.slots
 	for i := t.home(s); ; {
 		at := &slots[i]
 		if at[2] == 0 {
-			*at = s
-			return i, true
+			return i, false
 		}
 		if at[2] == s[2] && at[1] == s[1] && at[0] == s[0] {
-			return i, false
+			return i, true
 		}
 		if i++; i == len(slots) {
 			i = 0

@@ -57,7 +57,7 @@ func TestDetected(t *testing.T) {
 		{"one column needs no delimiter", "-", "email\na@example.com\n", Options{}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "email", Columns: []string{"email"}}},
 		{"gzip by its first bytes", "x.csv.gz", gzipped(t, rows), Options{}, with(csv, func(d *Detected) { d.Compression = "gzip" })},
 		{"zstd by its first bytes", "x", zstded(t, rows), Options{}, with(csv, func(d *Detected) { d.Compression = "zstd" })},
-		{"a UTF-8 mark is taken off", "x.csv", "\uFEFF" + rows, Options{}, csv},
+		{"a UTF-8 mark is taken off", "x.csv", "\uFEFF" + rows, Options{}, with(csv, func(d *Detected) { d.Marked = true })},
 		{"the id is known by its name, however it is written", "x.csv", "phone,User ID\n1,2\n", Options{}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "User ID", Columns: []string{"phone", "User ID"}}},
 		{"options win", "x.csv", "a,b\n1,2\n", Options{Columns: []string{"x", "y"}, IDColumn: "y"}, Detected{Format: CSV, Encoding: "utf-8", Delimiter: ',', IDColumn: "y", Columns: []string{"x", "y"}}},
 		{"NDJSON by its content", "-", lines, Options{}, Detected{Format: NDJSON, Encoding: "utf-8", IDColumn: "email"}},

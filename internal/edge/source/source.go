@@ -20,6 +20,8 @@ type Item struct {
 	Data []byte
 	// Line is where the item starts in the file, from 1.
 	Line int
+	// Corrects is, in a corrected list of bad rows, what its column weir_line says: the row that this one corrects.
+	Corrects string
 }
 
 // Detected describes a file, as detected by [Open] or given in [Options].
@@ -27,7 +29,9 @@ type Detected struct {
 	Format      Format
 	Compression string   // gzip, zstd or empty
 	Encoding    string   // utf-8, utf-16le, windows-1252, ...
+	Marked      bool     // it begins with a byte order mark
 	Delimiter   rune     // CSV only
+	Declared    bool     // CSV only: its first line is sep= with the delimiter
 	IDColumn    string   // column or member; empty for JSON whose first object has none
 	Columns     []string // CSV only
 }

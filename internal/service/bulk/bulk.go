@@ -105,6 +105,10 @@ func (s *Bulks) View(ctx context.Context, b *engine.BulkAction) (api.BulkAction,
 		CreatedAt: cmp.Or(x.Created, info.Submitted), FinishedAt: p.Finished.UTC(),
 		LastError: LastError(p.LastError), Durability: s.store.Durability(), Losses: lossesOf(b),
 	}
+	if changes, _ := b.Changes(); changes > 0 && x.Rules != nil {
+		rules := x.Rules.API()
+		out.CreatedWith = &rules
+	}
 	for step, r := range info.Rates {
 		if out.Rates == nil {
 			out.Rates = map[string]api.Rate{}

@@ -2,13 +2,11 @@ package draft
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weirhq/weir"
@@ -17,42 +15,42 @@ import (
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
-// BadRows lists the rows of an upload that cannot be used, with what is wrong, so that they can be corrected and
-// uploaded again. It reads the upload again, so that its memory does not depend on the number of rows.
-type BadRows struct {
+// LeftOut reads the uploads of a draft again, to list rows of them that do not become items. So its memory does not depend
+// on the number of rows that cannot be used.
+type LeftOut struct {
 	how     HowToAppend
-	rows    *source.Reader
-	columns []int // of the file, without those of an earlier list
+	all     bool // duplicates are items
+	rows    *uploadRows
+	columns []string // of the files, without those of an earlier list
 }
 
-// BadRows prepares the list of bad rows of a draft, or of a bulk action that was made of one. The caller closes it.
-func (s *Checks) BadRows(ctx context.Context, id string) (*BadRows, error) {
+// LeftOut prepares lists of a draft, or of a bulk action that was made of one. The caller closes it.
+func (s *Checks) LeftOut(ctx context.Context, id string) (*LeftOut, error) {
 	d, err := s.readFrom(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	file := uploadOf(&d.Spec)
-	if file == "" {
+	if len(d.Spec.Source.Uploads()) == 0 {
 		return nil, &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("the items of %s do not come from an upload, and bad rows are not kept", id),
 			Fix: "correct them where they come from"}
 	}
-	f, err := s.uploads.Get(ctx, file)
-	if err != nil {
-		return nil, &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("the upload %s of %s is not kept any more", file, id),
+	out := &LeftOut{how: s.howTo(d), all: d.Spec.Duplicates == "keep_all"}
+	out.rows, err = openRows(ctx, s.uploads, d.Spec.Source, &out.how, source.Options{KeepRows: true})
+	if errors.Is(err, weir.ErrNotFound) {
+		return nil, &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("an upload of %s is not kept any more", id),
 			Fix: "check the file that you uploaded, in a new draft"}
 	}
-	r, err := s.uploads.Reader(ctx, file)
 	if err != nil {
-		return nil, err
+		return nil, unusable(1, err)
 	}
-	rows, err := source.Open(r, f.Meta["filename"], source.Options{IDColumn: d.Spec.IDColumn(), Names: d.Spec.Columns, KeepRows: true})
-	if err != nil {
-		return nil, unusable(err)
+	if out.rows.found[0].Format != source.CSV {
+		return out, nil
 	}
-	out := &BadRows{how: s.howTo(d), rows: rows}
-	for i, name := range rows.Detected().Columns {
-		if !slices.Contains(source.NoteColumns[:], name) {
-			out.columns = append(out.columns, i)
+	for _, found := range out.rows.found {
+		for _, name := range found.Columns {
+			if !slices.Contains(source.NoteColumns[:], name) && !slices.Contains(out.columns, name) {
+				out.columns = append(out.columns, name)
+			}
 		}
 	}
 	return out, nil
@@ -72,87 +70,132 @@ func (s *Checks) readFrom(ctx context.Context, id string) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Draft{Spec: stored.Spec{Steps: x.Steps, Params: x.Params, Source: x.Source, ItemID: x.ItemID, Columns: x.Columns}}, nil
+	return &Draft{Spec: stored.Spec{Steps: x.Steps, Params: x.Params, Source: x.Source, ItemID: x.ItemID, Columns: x.Columns, Duplicates: x.Duplicates}}, nil
 }
 
 // Close ends the reading.
-func (b *BadRows) Close() error { return b.rows.Close() }
+func (l *LeftOut) Close() error { return l.rows.Close() }
 
-// WriteTo writes the list as CSV: [source.NoteColumns], and the columns of the file. A row of JSON is one column.
-// Cells that a spreadsheet would evaluate are guarded, as [source.Open] expects it.
-func (b *BadRows) WriteTo(ctx context.Context, to io.Writer) error {
-	guard := func(cells []string) []string {
-		for i, c := range cells {
-			cells[i] = source.Guarded(c)
-		}
-		return cells
+// Encoding returns the encoding of a list: that of the first file.
+func (l *LeftOut) Encoding() string {
+	if found := l.rows.found[0]; found.Format == source.CSV {
+		return found.Encoding
 	}
-	out := csv.NewWriter(to)
-	head := slices.Clone(source.NoteColumns[:])
-	for _, at := range b.columns {
-		head = append(head, b.rows.Detected().Columns[at])
-	}
-	if len(b.columns) == 0 {
-		head = append(head, "row")
-	}
-	if err := out.Write(guard(head)); err != nil {
+	return "utf-8"
+}
+
+// WriteBad lists the rows that cannot be used, with what is wrong, so that they can be corrected and added to the draft:
+// [source.NoteColumns], and the columns of the file. A row of JSON is one column.
+func (l *LeftOut) WriteBad(ctx context.Context, to io.Writer) error {
+	out, err := source.NewList(to, l.rows.found[0])
+	if err != nil {
 		return err
 	}
-	for it, err := range b.rows.Items() {
+	head := slices.Concat(source.NoteColumns[:], l.columns)
+	if len(l.columns) == 0 {
+		head = append(head, source.DocumentColumn)
+	}
+	if err := out.Write(head); err != nil {
+		return err
+	}
+	for it, err := range l.rows.all() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		row := (*source.RowError)(nil)
-		if err != nil && !errors.As(err, &row) {
+		bad := (*source.RowError)(nil)
+		if err != nil && !errors.As(err, &bad) {
 			return err
 		}
-		var cells []string
-		switch {
-		case row != nil:
-			cells = b.original(row.Cells)
-		case b.how.Check != nil:
-			if err = b.how.Check("", it.ID, b.how.Columns.Rename(it.Data)); err != nil {
-				cells = b.cells(it.Data)
-			}
+		if bad == nil {
+			err = l.rows.refused(&it.Item)
 		}
 		if err == nil {
 			continue
 		}
-		f := b.how.faultOf(source.Item{Line: it.Line, ID: it.ID, Data: b.how.Columns.Rename(it.Data)}, err)
-		if f.Field != "" && row == nil && !strings.HasPrefix(f.Message, inColumn(f.Field)) {
-			f.Message = f.Field + ": " + f.Message
-		}
-		if err := out.Write(guard(append([]string{strconv.FormatInt(f.Line, 10), f.Message, f.Fix}, cells...))); err != nil {
+		if err := out.Write(l.line(&it, bad, err)); err != nil {
 			return err
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return out.Close()
 }
 
-// original returns the cells of a row without those of an earlier list. A row that has fewer or more cells than the
-// header stays as it is: where its cells belong is what a person has to say.
-func (b *BadRows) original(cells []string) []string {
-	all := b.rows.Detected().Columns
-	if len(cells) != len(all) || len(b.columns) == len(all) {
+// line returns the cells of a bad row in the list.
+func (l *LeftOut) line(it *row, bad *source.RowError, why error) []string {
+	f := l.how.faultOf(source.Item{Line: it.Line, ID: it.ID, Data: l.how.Columns.Rename(it.Data)}, why)
+	if f.Field != "" && bad == nil && !strings.HasPrefix(f.Message, inColumn(f.Field)) {
+		f.Message = f.Field + ": " + f.Message
+	}
+	cells := []string{placeOf(it.file, int(f.Line)), f.Message, f.Fix}
+	if bad != nil {
+		return append(cells, l.original(it.file, bad.Cells)...)
+	}
+	return append(cells, l.cells(it.Data)...)
+}
+
+// original returns the cells of a row that could not be read, in the order of the list. A row that has fewer or more cells
+// than the header stays as it is: where its cells belong is what a person has to say.
+func (l *LeftOut) original(file int, cells []string) []string {
+	all := l.rows.found[file-1].Columns
+	if len(l.columns) == 0 || len(cells) != len(all) {
 		return cells
 	}
-	var kept []string
-	for _, at := range b.columns {
-		kept = append(kept, cells[at])
+	kept := make([]string, len(l.columns))
+	for i, name := range l.columns {
+		if at := slices.Index(all, name); at >= 0 {
+			kept[i] = cells[at]
+		}
 	}
 	return kept
 }
 
 // cells returns the cells of a row that was read; of JSON its text.
-func (b *BadRows) cells(doc []byte) []string {
-	var members map[string]string
-	if len(b.columns) == 0 || json.Unmarshal(doc, &members) != nil {
+func (l *LeftOut) cells(doc []byte) []string {
+	var members map[string]json.RawMessage
+	if len(l.columns) == 0 || json.Unmarshal(doc, &members) != nil {
 		return []string{string(doc)}
 	}
 	var cells []string
-	for _, at := range b.columns {
-		cells = append(cells, members[b.rows.Detected().Columns[at]])
+	for _, name := range l.columns {
+		var text string
+		if raw := members[name]; json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		cells = append(cells, text)
 	}
 	return cells
+}
+
+// WriteRepeated lists the rows whose id an earlier row has: where they are, their id, and where the first one is. It reads as
+// many rows as a check.
+func (l *LeftOut) WriteRepeated(ctx context.Context, to io.Writer) error {
+	out, err := source.NewList(to, l.rows.found[0])
+	if err != nil {
+		return err
+	}
+	if err := out.Write([]string{"line", "id", "first_line"}); err != nil {
+		return err
+	}
+	var ids sameIDs
+	read := 0
+	for it, err := range l.rows.all() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		bad := (*source.RowError)(nil)
+		if err != nil && !errors.As(err, &bad) {
+			return err
+		}
+		if read++; read > checkRows || l.all {
+			break
+		}
+		if bad != nil || l.rows.refused(&it.Item) != nil {
+			continue
+		}
+		if same, repeats := ids.add(it.ID, it.file, it.Line); repeats {
+			if err := out.Write([]string{placeOf(it.file, it.Line), it.ID, placeOf(int(same.FirstFile), int(same.FirstLine))}); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Close()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/core/near"
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/edge/source"
+	"github.com/weirhq/weir/internal/service/stored"
 )
 
 const (
@@ -36,20 +37,32 @@ type Checks struct {
 	had map[checkedAs]checked // a description and its data do not change without the version
 }
 
-type checkedAs struct{ id, version string }
+type checkedAs struct{ id, version, add, replace string }
 
 type checked struct {
 	api.DataCheck
 	at time.Time
 }
 
-// Check tells which rows of a draft can be used, with up to so many bad ones.
-func (s *Checks) Check(ctx context.Context, id string, faults int) (api.DataCheck, error) {
+// Checking says what a check reads.
+type Checking struct {
+	// Faults bounds how many bad rows are listed, and how many duplicates.
+	Faults int
+	// Add is an upload that is read after the data of the draft, Replace one that is read instead of it. At most one is set.
+	Add, Replace string
+	By           string // id of the API key
+}
+
+// Check tells which rows of a draft can be used, or could be with other data.
+func (s *Checks) Check(ctx context.Context, id string, c Checking) (api.DataCheck, error) {
 	e, err := s.drafts.Get(ctx, id)
 	if err != nil {
 		return api.DataCheck{}, s.submittedAlready(ctx, id, err)
 	}
-	d, key := &e.Value, checkedAs{id, e.Version}
+	d, key := &e.Value, checkedAs{id, e.Version, c.Add, c.Replace}
+	if err := s.with(ctx, d, &c); err != nil {
+		return api.DataCheck{}, err
+	}
 	out, known := s.known(key)
 	if !known {
 		if out, err = s.check(ctx, id, d); err != nil {
@@ -59,8 +72,30 @@ func (s *Checks) Check(ctx context.Context, id string, faults int) (api.DataChec
 			s.keep(key, out)
 		}
 	}
-	out.Faults = out.Faults[:min(len(out.Faults), faults)]
+	out.Faults = out.Faults[:min(len(out.Faults), c.Faults)]
+	out.Repeated = out.Repeated[:min(len(out.Repeated), c.Faults)]
 	return out, nil
+}
+
+// with gives a draft that is checked other data.
+func (s *Checks) with(ctx context.Context, d *Draft, c *Checking) error {
+	field, file := "add", c.Add
+	switch {
+	case c.Add != "" && c.Replace != "":
+		return &weir.FieldError{Code: "bad_value", Field: "add", Problem: "cannot be combined with replace", Fix: "leave one of them out"}
+	case c.Replace != "":
+		field, file = "replace", c.Replace
+		d.Spec.Source = &stored.Source{Upload: file}
+	case c.Add != "" && (d.Spec.Source == nil || d.Spec.Source.Upload == ""):
+		return &weir.FieldError{Code: "bad_value", Field: "add", Problem: "needs a draft that reads an upload", Fix: "use replace"}
+	case c.Add != "":
+		more := *d.Spec.Source
+		more.Added = append(slices.Clone(more.Added), file)
+		d.Spec.Source = &more
+	default:
+		return nil
+	}
+	return s.checkUpload(ctx, field, file, d.Tenant, c.By)
 }
 
 func (s *Checks) known(key checkedAs) (api.DataCheck, bool) {
@@ -80,7 +115,7 @@ func (s *Checks) keep(key checkedAs, c api.DataCheck) {
 }
 
 func (s *Checks) check(ctx context.Context, id string, d *Draft) (api.DataCheck, error) {
-	c := &counting{how: s.howTo(d), all: d.Spec.Duplicates == "keep_all", ids: source.NewKeys(), kinds: map[string]*api.BadLines{}}
+	c := &counting{how: s.howTo(d), all: d.Spec.Duplicates == "keep_all", kinds: map[string]*api.BadLines{}}
 	var err error
 	switch {
 	case d.Spec.Source == nil:
@@ -109,45 +144,61 @@ func readsOf(names, columns []string, chosen map[string]string) []api.Read {
 	return out
 }
 
-// readUpload counts the rows of an upload.
+// readUpload counts the rows of the uploads of a draft.
 func (s *Checks) readUpload(ctx context.Context, d *Draft, c *counting) error {
-	f, err := s.uploads.Get(ctx, d.Spec.Source.Upload)
-	if err != nil {
-		return unknownUpload(d.Spec.Source.Upload)
+	for i, id := range d.Spec.Source.Uploads() {
+		f, err := s.uploads.Get(ctx, id)
+		if err != nil {
+			return unknownUpload(uploadField(i+1), id)
+		}
+		name := f.Meta["filename"]
+		if i == 0 {
+			c.out.Name = name
+		}
+		c.out.Bytes += f.Size
+		c.out.Uploads = append(c.out.Uploads, api.RowsOf{Name: name})
 	}
-	c.out.Name, c.out.Bytes = f.Meta["filename"], f.Size
-	r, err := s.uploads.Reader(ctx, d.Spec.Source.Upload)
-	if err != nil {
-		return err
+	rows, err := openRows(ctx, s.uploads, d.Spec.Source, &c.how, source.Options{})
+	if bad := (*fileError)(nil); errors.As(err, &bad) && bad.file == 1 {
+		return s.unopened(ctx, d, c, bad.err)
 	}
-	rd, err := source.Open(r, c.out.Name, source.Options{IDColumn: d.Spec.IDColumn(), Names: d.Spec.Columns})
 	if err != nil {
-		return s.unopened(ctx, d, c, err)
+		return unusable(1, err)
 	}
-	defer rd.Close()
-	found := rd.Detected()
-	c.out.Format, c.out.ItemID, c.out.Columns = string(found.Format), found.IDColumn, columnsOf(found)
+	defer rows.Close()
+	found := rows.found[0]
+	c.out.Format, c.out.ItemID, c.out.Columns = string(found.Format), rows.opts.IDColumn, columnsOf(found)
 	c.out.Complete = true
-	for it, err := range rd.Items() {
+	for i := range rows.found {
+		c.out.Uploads[i].List = isList(rows.found[i])
+	}
+	for it, err := range rows.all() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if row := (*source.RowError)(nil); err != nil && !errors.As(err, &row) {
-			return unusable(err)
+		if bad := (*source.RowError)(nil); err != nil && !errors.As(err, &bad) {
+			return unusable(it.file, err)
 		}
 		if c.out.Rows == checkRows {
 			c.out.Complete = false
 			break
 		}
-		c.add(it, err)
+		c.out.Uploads[it.file-1].Rows++
+		c.add(it.Item, it.file, err)
+	}
+	if c.out.Corrected = rows.corrected; len(rows.found) == 1 {
+		c.out.Uploads = nil
 	}
 	return nil
 }
 
+// isList reports whether a file is a corrected list of bad rows.
+func isList(found source.Detected) bool { return slices.Contains(found.Columns, source.NoteColumns[0]) }
+
 // columnsOf returns the columns that items can have, without those of a list of bad rows.
 func columnsOf(found source.Detected) []string {
 	columns := found.Columns
-	if slices.Contains(columns, source.NoteColumns[0]) {
+	if isList(found) {
 		columns = slices.DeleteFunc(slices.Clone(columns), func(c string) bool {
 			return c != found.IDColumn && slices.Contains(source.NoteColumns[:], c)
 		})
@@ -164,7 +215,7 @@ func (s *Checks) unopened(ctx context.Context, d *Draft, c *counting, why error)
 	}
 	rd, err := source.Open(r, c.out.Name, source.Options{AnyID: true})
 	if row := (*source.RowError)(nil); err != nil || !errors.As(why, &row) {
-		return unusable(why)
+		return unusable(1, why)
 	}
 	defer rd.Close()
 	found := rd.Detected()
@@ -173,9 +224,12 @@ func (s *Checks) unopened(ctx context.Context, d *Draft, c *counting, why error)
 	return nil
 }
 
-// unusable says that a file cannot be read, at the field that names it.
-func unusable(err error) error {
-	out := &weir.FieldError{Code: "bad_source", Field: "source.upload", Problem: err.Error(), Fix: "upload a corrected file"}
+// unusable says that a file cannot be read, at the field that names it. It is given by its number, unless the error has it.
+func unusable(no int, err error) error {
+	if bad := (*fileError)(nil); errors.As(err, &bad) {
+		no = bad.file
+	}
+	out := &weir.FieldError{Code: "bad_source", Field: uploadField(no), Problem: err.Error(), Fix: "upload a corrected file"}
 	var input *source.InputError
 	var row *source.RowError
 	switch {
@@ -208,7 +262,7 @@ func (s *Checks) readFirst(ctx context.Context, d *Draft, c *counting) error {
 		}
 		c.out.Rows, c.out.BadLines = c.out.Rows+page.Bad, c.out.BadLines+page.Bad
 		for _, it := range page.Items {
-			c.add(source.Item{ID: it.ID, Data: it.Value}, nil)
+			c.add(source.Item{ID: it.ID, Data: it.Value}, 1, nil)
 		}
 		if page.Last {
 			c.out.Complete = true

@@ -18,12 +18,15 @@ type counting struct {
 	out   api.DataCheck
 	how   HowToAppend
 	all   bool // duplicates are used
-	ids   *source.Keys
+	ids   sameIDs
 	kinds map[string]*api.BadLines
 }
 
-// add counts a row: err says what is wrong with it.
-func (c *counting) add(it source.Item, err error) {
+// mostAlike is how many ids that are alike are shown.
+const mostAlike = 3
+
+// add counts a row of a file: err says what is wrong with it.
+func (c *counting) add(it source.Item, file int, err error) {
 	c.out.Rows++
 	if len(c.out.Columns) == 0 && err == nil {
 		c.out.Columns = membersOf(it.Data)
@@ -33,12 +36,24 @@ func (c *counting) add(it source.Item, err error) {
 		err = c.how.Check("", it.ID, it.Data)
 	}
 	if err != nil {
-		c.bad(c.how.faultOf(it, err))
+		f := c.how.faultOf(it, err)
+		if file > 1 {
+			f.File = int64(file)
+		}
+		c.bad(f)
 		return
 	}
-	if !c.all && !c.ids.Add(it.ID) {
-		c.out.Duplicates++
+	same, repeats := c.ids.add(it.ID, file, it.Line)
+	switch {
+	case repeats && !c.all:
+		if c.out.Duplicates++; len(c.out.Repeated) < checkFaults {
+			c.out.Repeated = append(c.out.Repeated, same)
+		}
 		return
+	case !repeats && same.ID != "":
+		if c.out.Alike++; len(c.out.AlikeRows) < mostAlike {
+			c.out.AlikeRows = append(c.out.AlikeRows, same)
+		}
 	}
 	c.out.Items++
 }
@@ -55,7 +70,7 @@ func (c *counting) bad(f api.Fault) {
 		if len(c.kinds) == checkKinds*10 { // fields of JSON may be anything
 			return
 		}
-		k = &api.BadLines{Code: f.Code, Field: f.Field, Message: f.Message, Fix: f.Fix, Line: f.Line}
+		k = &api.BadLines{Code: f.Code, Field: f.Field, Message: f.Message, Fix: f.Fix, Line: f.Line, File: f.File}
 		c.kinds[key] = k
 	}
 	k.Count++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -75,7 +76,7 @@ func (s *Creates) Describe(ctx context.Context, id string, n stored.Spec, by str
 	if err := s.useUpload(ctx, id, next.Spec.Source); err != nil {
 		return err
 	}
-	before := ""
+	var before []string
 	_, err = s.drafts.PutIf(ctx, id, match, nil, func(d *Draft, found bool) error {
 		if !found {
 			return weir.ErrNotFound
@@ -83,14 +84,16 @@ func (s *Creates) Describe(ctx context.Context, id string, n stored.Spec, by str
 		if d.State != Editing {
 			return notEditing(id, d.State)
 		}
-		before = uploadOf(&d.Spec)
+		before = d.Spec.Source.Uploads()
 		d.Spec, d.From, d.Given, d.Chosen, d.Touched = next.Spec, next.From, next.Given, next.Chosen, next.Touched
 		return nil
 	})
-	if err != nil || before == "" || before == uploadOf(&next.Spec) {
-		return err
+	for _, file := range before {
+		if err == nil && !slices.Contains(next.Spec.Source.Uploads(), file) {
+			err = s.uploads.Release(context.WithoutCancel(ctx), file, id)
+		}
 	}
-	return s.uploads.Release(context.WithoutCancel(ctx), before, id)
+	return err
 }
 
 // described returns a draft with another description.
@@ -151,12 +154,4 @@ func (s *kept) submittedAlready(ctx context.Context, id string, err error) error
 
 func notEditing(id, state string) error {
 	return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s, and not a draft any more", id, state), Fix: "clone it, and describe the copy"}
-}
-
-// uploadOf returns the upload that a draft reads, if any.
-func uploadOf(n *stored.Spec) string {
-	if n.Source == nil {
-		return ""
-	}
-	return n.Source.Upload
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/edge/mapping"
 	"github.com/weirhq/weir/internal/edge/source"
+	"github.com/weirhq/weir/internal/service/chain"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
@@ -35,9 +36,11 @@ func (s *Appends) HowToAppend(ctx context.Context, id string) (HowToAppend, erro
 	return s.howTo(&d), nil
 }
 
-func (s *Appends) howTo(d *Draft) HowToAppend {
+func (s *Appends) howTo(d *Draft) HowToAppend { return howTo(s.chains, d) }
+
+func howTo(c *chain.Chains, d *Draft) HowToAppend {
 	return HowToAppend{ItemID: d.Spec.IDColumn(), Columns: d.Spec.Columns, Record: d.Spec.OnBadLine == "record",
-		Check: s.chains.ItemCheck(d.Spec.Steps, d.Spec.Params)}
+		Check: c.ItemCheck(d.Spec.Steps, d.Spec.Params)}
 }
 
 // fitting returns the items of a request that the first step accepts, and how many it does not.

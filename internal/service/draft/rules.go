@@ -163,7 +163,18 @@ func (s *rules) checkSource(n *stored.Spec, tenant, by string) error {
 	if n.Source.Upload != "" {
 		ctx, cancel := context.WithTimeout(s.life, 5*time.Second)
 		defer cancel()
-		return s.checkUpload(ctx, n.Source.Upload, tenant, by)
+		for i, file := range n.Source.Uploads() {
+			if slices.Contains(n.Source.Uploads()[:i], file) {
+				return &weir.FieldError{Code: "bad_value", Field: uploadField(i + 1), Problem: fmt.Sprintf("names the upload %s a second time", file), Fix: "leave it out"}
+			}
+			if err := s.checkUpload(ctx, uploadField(i+1), file, tenant, by); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(n.Source.Added) > 0 {
+		return &weir.FieldError{Code: "bad_value", Field: "source.added", Problem: "needs an upload to be added to", Fix: "name the first one in source.upload"}
 	}
 	return s.connections.Check(n, tenant)
 }
@@ -179,8 +190,9 @@ func (s *rules) Open(d *Draft) (feed.Feed, error) {
 
 // openRaw opens the source of a draft. Members of its items have the names of the data.
 func (s *rules) openRaw(d *Draft) (feed.Feed, error) {
-	if id := d.Spec.Source.Upload; id != "" {
-		return &uploadFeed{all: s.uploads, id: id, itemID: d.Spec.IDColumn(), names: d.Spec.Columns, skipBad: d.Spec.OnBadLine == "record"}, nil
+	if d.Spec.Source.Upload != "" {
+		how := howTo(s.chains, d)
+		return &uploadFeed{all: s.uploads, how: &how, of: d.Spec.Source}, nil
 	}
 	return s.connections.Open(&d.Spec, d.Tenant)
 }

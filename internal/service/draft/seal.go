@@ -303,6 +303,7 @@ func extraOf(d *Draft, sum Sum) stored.Extra {
 		Callback: d.Spec.Callback, BadLines: sum.BadLines, Schedule: d.Schedule, Slot: d.Slot, From: d.From, Note: d.Note,
 		Created: d.Created,
 		ItemID:  d.Spec.ItemID, Columns: d.Spec.Columns, Duplicates: d.Spec.Duplicates, OnBadLine: d.Spec.OnBadLine, KeepFor: d.Spec.KeepFor,
+		Rules: &d.Spec.Rules,
 	}
 }
 

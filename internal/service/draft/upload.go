@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -23,63 +24,77 @@ type files struct {
 	uploads *upload.Uploads // for the service itself
 }
 
-// checkUpload checks that an API key may have an upload read for a tenant.
-func (s *files) checkUpload(ctx context.Context, id, tenant, by string) error {
+// checkUpload checks that an API key may have an upload read for a tenant. The field of the request names it.
+func (s *files) checkUpload(ctx context.Context, field, id, tenant, by string) error {
 	f, err := s.uploads.Get(ctx, id)
 	switch {
 	case err != nil || !f.For(tenant, by):
-		return unknownUpload(id)
+		return unknownUpload(field, id)
 	case !f.Done():
-		return &weir.FieldError{Code: "upload_incomplete", Field: "source.upload",
+		return &weir.FieldError{Code: "upload_incomplete", Field: field,
 			Problem: fmt.Sprintf("%d of %d bytes of %s have arrived", f.Offset, f.Size, id), Fix: "send the rest first"}
 	}
 	return nil
 }
 
-func unknownUpload(id string) error {
-	return &weir.FieldError{Code: "unknown_upload", Field: "source.upload",
+// uploadField returns the field of the API that names an upload of a source, by its number from 1.
+func uploadField(no int) string {
+	if no <= 1 {
+		return "source.upload"
+	}
+	return fmt.Sprintf("source.added[%d]", no-2)
+}
+
+func unknownUpload(field, id string) error {
+	return &weir.FieldError{Code: "unknown_upload", Field: field,
 		Problem: fmt.Sprintf("unknown upload %q, or its items were already imported", id), Fix: "begin one with POST /v1/uploads"}
 }
 
-// useUpload keeps the upload that a source names, if any, for a draft.
+// useUpload keeps the uploads that a source names, if any, for a draft.
 func (s *files) useUpload(ctx context.Context, id string, from *stored.Source) error {
-	if from == nil || from.Upload == "" {
-		return nil
+	for i, file := range from.Uploads() {
+		err := s.uploads.Use(ctx, file, id)
+		switch {
+		case errors.Is(err, weir.ErrNotFound): // removed in the meantime
+			return unknownUpload(uploadField(i+1), file)
+		case errors.Is(err, upload.ErrTooManyUses):
+			return &check.Refusal{Code: "wrong_state", Detail: err.Error(), Fix: "start or delete one of them first"}
+		case err != nil:
+			return err
+		}
 	}
-	err := s.uploads.Use(ctx, from.Upload, id)
-	switch {
-	case errors.Is(err, weir.ErrNotFound): // removed in the meantime
-		return unknownUpload(from.Upload)
-	case errors.Is(err, upload.ErrTooManyUses):
-		return &check.Refusal{Code: "wrong_state", Detail: err.Error(), Fix: "start or delete one of them first"}
-	}
-	return err
+	return nil
 }
 
-// releaseUpload removes the upload of a draft that does not need it any more, unless other drafts do, or the bulk action
-// made of it has bad rows to list.
+// releaseUpload removes the uploads of a draft that does not need them any more, unless other drafts do, or the bulk action
+// made of it has left out rows to list.
 func (s *files) releaseUpload(ctx context.Context, id string) error {
 	d, err := s.Get(ctx, id)
-	if err != nil || uploadOf(&d.Spec) == "" {
+	if err != nil {
 		return records.IgnoreGone(err)
 	}
-	if listed, err := s.listsBadRows(ctx, uploadOf(&d.Spec), id); listed || err != nil {
-		return err
+	for _, file := range d.Spec.Source.Uploads() {
+		if listed, err := s.listsRows(ctx, file, id); listed || err != nil {
+			return err
+		}
+		if err := s.uploads.Release(ctx, file, id); err != nil {
+			return err
+		}
 	}
-	return s.uploads.Release(ctx, uploadOf(&d.Spec), id)
+	return nil
 }
 
-// waitsFor reports whether a draft still has to read an upload, or a bulk action has bad rows in it.
+// waitsFor reports whether a draft still has to read an upload, or a bulk action has left out rows of it.
 func (s *files) waitsFor(ctx context.Context, file, id string) (bool, error) {
 	d, err := s.Get(ctx, id)
 	if errors.Is(err, weir.ErrNotFound) {
-		return s.listsBadRows(ctx, file, id)
+		return s.listsRows(ctx, file, id)
 	}
-	return err == nil && uploadOf(&d.Spec) == file, err
+	return err == nil && slices.Contains(d.Spec.Source.Uploads(), file), err
 }
 
-// listsBadRows reports whether a bulk action that is kept left out rows of an upload.
-func (s *files) listsBadRows(ctx context.Context, file, id string) (bool, error) {
+// listsRows reports whether a bulk action that is kept left out rows of its uploads, of which this is one.
+func (s *files) listsRows(ctx context.Context, file, id string) (bool, error) {
 	b, err := s.engine.Get(ctx, weir.BulkID(id))
 	if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
 		return false, nil
@@ -88,21 +103,19 @@ func (s *files) listsBadRows(ctx context.Context, file, id string) (bool, error)
 		return false, err
 	}
 	x, err := stored.ParseExtra(b.Info().Extra)
-	return err == nil && x.BadLines > 0 && x.Source != nil && x.Source.Upload == file, err
+	return err == nil && x.BadLines+b.Duplicates() > 0 && slices.Contains(x.Source.Uploads(), file), err
 }
 
-// uploadFeed reads an upload as a source. Its cursor is the number of items read: after a crash it
-// reads from the beginning again and skips those.
+// uploadFeed reads the uploads of a draft as a source. Its cursor is the number of rows that could be read: after a crash
+// it reads from the beginning again and skips those.
 type uploadFeed struct {
-	all    *upload.Uploads
-	id     string
-	itemID string
-	names  source.Names // of columns that the file has to have
-	// skipBad counts invalid rows and continues.
-	skipBad bool
-	at      uploadCursor
-	next    func() (source.Item, error, bool)
-	stop    func()
+	all *upload.Uploads
+	how *HowToAppend
+	of  *stored.Source
+	at  uploadCursor
+	// next reads on; nil: it has to begin.
+	next func() (row, error, bool)
+	stop func()
 }
 
 type uploadCursor struct {
@@ -136,48 +149,53 @@ func (f *uploadFeed) Read(ctx context.Context, from feed.Cursor) (feed.Page, err
 			continue
 		}
 		if err != nil {
-			return feed.Page{}, &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error()}
+			return feed.Page{}, unreadable(it.file, err)
 		}
+		f.at.Items = it.no
 		page.Items = append(page.Items, weir.RawItem{ID: it.ID, Value: append([]byte(nil), it.Data...)})
 	}
-	f.at.Items += int64(len(page.Items))
 	raw, err := json.Marshal(f.at)
 	page.Next = feed.Cursor(raw)
 	return page, err
 }
 
-// passes reports whether an invalid row is skipped.
-func (f *uploadFeed) passes(err error) bool {
-	var row *source.RowError
-	return f.skipBad && errors.As(err, &row)
+// unreadable says why the rows of an upload cannot be read.
+func unreadable(file int, err error) error {
+	if file > 1 {
+		err = fmt.Errorf("file %d: %w", file, err)
+	}
+	return &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error(), Err: err}
 }
 
-// seek starts over and skips the items that were read before.
+// passes reports whether an invalid row is skipped.
+func (f *uploadFeed) passes(err error) bool {
+	var bad *source.RowError
+	return f.how.Record && errors.As(err, &bad)
+}
+
+// seek starts over and skips the rows that were read before.
 func (f *uploadFeed) seek(ctx context.Context, to uploadCursor) error {
 	_ = f.Close() // it was only read
-	file, err := f.all.Get(ctx, f.id)
-	if err != nil {
+	rows, err := openRows(ctx, f.all, f.of, f.how, source.Options{})
+	if errors.Is(err, weir.ErrNotFound) {
 		return &feed.PermanentError{Code: feed.CodeNotFound, Problem: "the upload was removed", Err: err}
 	}
-	r, err := f.all.Reader(ctx, f.id)
+	if bad := (*fileError)(nil); errors.As(err, &bad) {
+		return unreadable(bad.file, bad.err)
+	}
 	if err != nil {
 		return err
 	}
-	rd, err := source.Open(r, file.Meta["filename"], source.Options{IDColumn: f.itemID, Names: f.names})
-	if err != nil {
-		return &feed.PermanentError{Code: feed.CodeBadItem, Problem: err.Error(), Err: err}
-	}
-	next, stop := iter.Pull2(rd.Items())
-	f.next, f.stop, f.at = next, func() { stop(); _ = rd.Close() }, uploadCursor{}
+	next, stop := iter.Pull2(rows.all())
+	f.next, f.stop, f.at = next, func() { stop(); _ = rows.Close() }, uploadCursor{}
 	for f.at.Items < to.Items {
-		_, err, more := next()
+		it, err, more := next()
 		if f.passes(err) {
 			continue
 		}
-		if err != nil || !more {
+		if f.at.Items = it.no; err != nil || !more || it.no > to.Items {
 			return &feed.PermanentError{Code: feed.CodeChanged, Problem: "the upload was changed", Err: err}
 		}
-		f.at.Items++
 	}
 	return nil
 }

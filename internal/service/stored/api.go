@@ -68,7 +68,7 @@ func SourceOf(s *api.Source) *Source {
 	return &Source{
 		Segment: (*SegmentSource)(s.Segment), Postgres: (*PostgresSource)(s.Postgres), Object: (*ObjectSource)(s.Object),
 		Kafka:    (*KafkaSource)(s.Kafka),
-		PageSize: s.PageSize, Timeout: Duration(s.Timeout), Upload: s.Upload,
+		PageSize: s.PageSize, Timeout: Duration(s.Timeout), Upload: s.Upload, Added: s.Added,
 	}
 }
 
@@ -80,7 +80,7 @@ func (s *Source) API() *api.Source {
 	return &api.Source{
 		Segment: (*api.SegmentSource)(s.Segment), Postgres: (*api.PostgresSource)(s.Postgres),
 		Object: (*api.ObjectSource)(s.Object), Kafka: (*api.KafkaSource)(s.Kafka),
-		PageSize: s.PageSize, Timeout: api.Duration(s.Timeout), Upload: s.Upload,
+		PageSize: s.PageSize, Timeout: api.Duration(s.Timeout), Upload: s.Upload, Added: s.Added,
 	}
 }
 

@@ -14,6 +14,15 @@ type Source struct {
 	PageSize int             `json:"page_size,omitempty"`
 	Timeout  Duration        `json:"timeout,omitempty"`
 	Upload   string          `json:"upload,omitempty"`
+	Added    []string        `json:"added,omitempty"` // uploads whose rows follow those of Upload
+}
+
+// Uploads returns the uploads that a source reads, in their order; none for another source, or nil.
+func (s *Source) Uploads() []string {
+	if s == nil || s.Upload == "" {
+		return nil
+	}
+	return append([]string{s.Upload}, s.Added...)
 }
 
 // SegmentSource is a list behind a URL, page by page.

@@ -131,6 +131,7 @@ type Extra struct {
 	Duplicates string            `json:"duplicates,omitempty"`
 	OnBadLine  string            `json:"on_bad_line,omitempty"`
 	KeepFor    Duration          `json:"keep_for,omitempty"`
+	Rules      *Rules            `json:"rules,omitempty"` // that it was created with; not set: by an earlier release
 	Schedule   string            `json:"schedule,omitempty"`
 	Slot       time.Time         `json:"slot,omitzero"`
 	From       *MadeFrom         `json:"from,omitempty"` // the template it was created from
