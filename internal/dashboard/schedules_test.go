@@ -174,3 +174,22 @@ func TestSchedulesOfOthersAreNotThere(t *testing.T) {
 		t.Errorf("a reader pauses: status %d", status)
 	}
 }
+
+// The form of a schedule shows the fields of the chosen kind: the style sheet has a rule for each.
+func TestTheFieldsOfAScheduleBelongToItsKind(t *testing.T) {
+	n := openNode(t, nodetest.Options{})
+	b := newBrowser(t, n)
+	_, page := b.get("/ui/schedules/new")
+	for field, kinds := range map[string]string{"time": "day weekdays week month", "weekday": "week", "day": "month", "cron": "own", "at": "once"} {
+		if !strings.Contains(page, `data-of="`+kinds+`"><label for="f-`+field+`"`) {
+			t.Errorf("the field %s is not told to be for %s", field, kinds)
+		}
+	}
+	style := between(page, `rel="stylesheet" href="`, `"`)
+	_, css := b.get(style)
+	for _, kind := range []string{"day", "weekdays", "week", "month", "hour", "own", "once"} {
+		if !strings.Contains(css, `option[value="`+kind+`"]:checked) > [data-of]:not([data-of~="`+kind+`"])`) {
+			t.Errorf("the style sheet has no rule for %s", kind)
+		}
+	}
+}

@@ -49,6 +49,9 @@ type input struct {
 	// Group begins a part of the form under this heading. Half leaves room for another input beside.
 	Group string
 	Half  bool
+	// Of names the choices of the select "every" for which it is needed, with spaces between them; the style sheet hides it for
+	// the others. Empty: for all.
+	Of string
 	// Folded puts it behind a disclosure: few people need it.
 	Folded bool
 	// param is the parameter of a template that it asks for, nil for others.
