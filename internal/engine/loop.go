@@ -171,6 +171,7 @@ func (p *part) step(now int64, in *input) error {
 	case in.observe != nil:
 		in.observe <- p.look(now) // there is room
 	case in.moved != nil:
+		p.engine.counts.Add(&p.counter)
 		in.moved <- p.counter.TakeMoved(now, p.machine) // there is room
 	case in.noted.ID != "":
 		p.machine.Noted(now, in.noted)

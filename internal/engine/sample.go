@@ -20,7 +20,7 @@ type (
 const movedFor = 2 * time.Second
 
 // Tallies returns what this node has counted since it was opened, by resource; the empty name
-// stands for all together. It may be a second old.
+// stands for all together. It may be a second old, but not older than the last call of [Engine.Moved].
 func (e *Engine) Tallies() map[string]Tally { return e.counts.Tallies() }
 
 // TallyOf returns the tally of a bulk action from its start.

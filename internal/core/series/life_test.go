@@ -7,12 +7,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seen is a sample at a number of seconds after the epoch. A from before 0 means that something may have been missed.
-func seen(from, at int, total, flying float64) Sample {
-	s := Sample{From: epoch.Add(time.Duration(from) * time.Second), At: epoch.Add(time.Duration(at) * time.Second),
-		Values: []float64{total, flying, Unknown()}}
-	if from < 0 {
-		s.From = s.At
+// seen is a sample at a number of seconds after the epoch. A since before 0 means that something may have been missed.
+func seen(since, at int, total, flying float64) Sample {
+	s := Sample{At: epoch.Add(time.Duration(at) * time.Second), Values: []float64{total, flying, Unknown()}}
+	if since >= 0 {
+		s.Since = epoch.Add(time.Duration(since) * time.Second)
+		s.From = s.Since
 	}
 	return s
 }
@@ -43,13 +43,9 @@ func TestALifeHasABoundedNumberOfPointsAndKeepsItsTotal(t *testing.T) {
 	})
 }
 
-func TestWhatWasMissedStaysUnknown(t *testing.T) {
-	l := NewLife(three, epoch, 10*time.Second, 500)
-	l.Add(seen(0, 10, 5, 2))
-	l.Add(seen(10, 40, 9, 1))  // nothing was missed: it stood still until the last step
-	l.Add(seen(-1, 80, 20, 4)) // the node was away from 40 on, and found more when it came back
-	l.Add(seen(-1, 110, 20, 0))
-	want := [][2]float64{{5, 2}, {0, 2}, {0, 2}, {4, 1}, {-1, -1}, {-1, -1}, {-1, -1}, {11, 4}, {0, -1}, {0, -1}, {0, 0}}
+// wantPoints compares counts and levels of all steps; -1: unknown.
+func wantPoints(t *testing.T, l *Life, want [][2]float64) {
+	t.Helper()
 	if l.Len() != len(want) {
 		t.Fatalf("%d points, want %d: %v", l.Len(), len(want), l.Columns)
 	}
@@ -59,6 +55,29 @@ func TestWhatWasMissedStaysUnknown(t *testing.T) {
 				t.Errorf("step %d, %s: %v, want %v (-1: unknown)", i, three[c].Name, v, w[c])
 			}
 		}
+	}
+}
+
+func TestWhatWasMissedIsDividedOverItsTime(t *testing.T) {
+	l := NewLife(three, epoch, 10*time.Second, 500)
+	l.Add(seen(0, 10, 5, 2))
+	still := seen(10, 40, 9, 1) // nothing was missed: it stood still until the last step
+	still.From = epoch.Add(30 * time.Second)
+	l.Add(still)
+	l.Add(seen(-1, 80, 21, 4)) // the node was away from 40 on, and found more when it came back
+	l.Add(seen(-1, 110, 21, 0))
+	wantPoints(t, l, [][2]float64{{5, 2}, {0, 2}, {0, 2}, {4, 1}, {3, -1}, {3, -1}, {3, -1}, {3, 4}, {0, -1}, {0, -1}, {0, 0}})
+}
+
+// A bulk action does not begin where samples are made: each has parts of two steps.
+func TestASampleIsDividedOverTheStepsThatItLiesIn(t *testing.T) {
+	l := NewLife(three, epoch, 10*time.Second, 500)
+	for _, at := range []int{7, 17, 24} { // 60 a second
+		l.Add(seen(max(at-10, 0), at, float64(60*at), 3))
+	}
+	wantPoints(t, l, [][2]float64{{600, 3}, {600, 3}, {240, 3}})
+	if !l.Until.Equal(epoch.Add(24 * time.Second)) {
+		t.Errorf("it is known until %v", l.Until)
 	}
 }
 
@@ -81,7 +100,7 @@ func TestJoinedSamplesTellWhatBothTold(t *testing.T) {
 	if one.Sum(0) != two.Sum(0) || one.Len() != two.Len() {
 		t.Errorf("joined: %v, apart: %v", one.Columns, two.Columns)
 	}
-	if j := Join(a, seen(-1, 90, 9, 1)); !j.From.Equal(j.At) {
+	if j := Join(a, seen(-1, 90, 9, 1)); !j.Since.IsZero() {
 		t.Errorf("a gap is bridged: %+v", j)
 	}
 }

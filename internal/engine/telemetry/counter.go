@@ -20,6 +20,8 @@ type Counter struct {
 	bulks    map[weir.BulkID]*counted // that have not ended
 	tallies  map[string]*Tally        // by resource; of all under the empty name
 	moved    map[weir.BulkID]*counted // since [Counter.TakeMoved] was called last
+	begun    int64                    // when the partition was loaded
+	asked    int64                    // when TakeMoved was called last; before, when the partition was loaded
 
 	// Tasks mostly come from the same bulk action as the one before.
 	lastAction string
@@ -39,7 +41,10 @@ type counted struct {
 	counts  weir.Counts       // as counted
 	state   weir.BulkState    // as shown
 	started int64
-	sampled int64 // when it was last among those that moved; 0: never
+	ended   int64 // 0: it has not
+	since   int64 // when it was last among those that moved, or was created; 0: loaded, and not told of since
+	loaded  Tally // as it was loaded
+	told    bool  // it was among those that moved
 
 	// Whether it stalls: see stalls.
 	moved, refused int64 // as of the last look
@@ -52,6 +57,7 @@ func (t *Counter) Begin(now int64, m *partition.Machine) {
 	t.actions, t.finished, t.outcomes = map[string]*actionCounts{}, map[finish]int64{}, map[string]int64{}
 	t.waiting, t.bulks = map[string]float64{}, map[weir.BulkID]*counted{}
 	t.tallies, t.moved = map[string]*Tally{}, map[weir.BulkID]*counted{}
+	t.begun, t.asked = now, now
 	m.Census(func(h *partition.Held) { t.know(now, m, h) })
 }
 
@@ -61,7 +67,7 @@ func (t *Counter) know(now int64, m *partition.Machine, h *partition.Held) {
 	}
 	k := &counted{
 		tenant: h.Tenant, actions: m.Actions(h.ID), uses: m.Resources(h.ID), steps: slices.Clone(h.Steps), counts: h.Counts,
-		started: h.Started, progress: now,
+		started: h.Started, progress: now, loaded: TallyOf(h.Counts, h.Steps),
 	}
 	k.moved, k.refused = moves(h)
 	t.bulks[h.ID] = k
@@ -76,6 +82,9 @@ func (t *Counter) know(now int64, m *partition.Machine, h *partition.Held) {
 // Created notes a bulk action that is new here.
 func (t *Counter) Created(now int64, m *partition.Machine, c *partition.Created) {
 	t.know(now, m, &partition.Held{ID: c.ID, Tenant: c.Tenant, Steps: make([]weir.StepCounts, len(c.Steps)), Started: now})
+	if k := t.bulks[c.ID]; k != nil {
+		k.since = now
+	}
 }
 
 // Task counts a task that has ended, when it started and for how long it ran, in nanoseconds.
@@ -154,9 +163,10 @@ func (t *Counter) ended(now int64, k *counted, v *weir.Progress) {
 	k.counts, k.state = v.Counts, v.State
 	t.moved[v.ID] = k
 	if v.State.Final() {
+		k.ended = v.Finished.UnixNano()
 		t.outcomes[outcomeOf(v)]++
 		delete(t.bulks, v.ID)
-		if k.sampled == 0 {
+		if !k.told {
 			delete(t.moved, v.ID) // it came and went between two samples
 		}
 		t.lastKnown = nil

@@ -76,8 +76,10 @@ func (t *Counter) tally(k *counted, v *weir.Progress) {
 type Moved struct {
 	ID      weir.BulkID
 	Started time.Time // zero: it has not started
-	Since   time.Time // when this owner told of it before; zero: never
-	At      time.Time
+	// Since is when this owner told of it before, or when it was created here; zero: neither. From is
+	// a time since then until which nothing was committed.
+	Since, From time.Time
+	At          time.Time
 	Tally
 	InFlight int64
 	// Bound is the lowest rate that a step of it has; 0: none has one.
@@ -85,21 +87,30 @@ type Moved struct {
 }
 
 // TakeMoved returns the bulk actions that are at home in the partition and moved since the last
-// call.
+// call. One that was loaded with the partition is told of twice at first: as it was then, which tells
+// what became of it before, and as it is now.
 func (t *Counter) TakeMoved(now int64, m *partition.Machine) []Moved {
 	out := make([]Moved, 0, len(t.moved))
 	for _, id := range slices.Sorted(maps.Keys(t.moved)) {
 		k := t.moved[id]
 		x := Moved{ID: id, At: time.Unix(0, now).UTC(), InFlight: k.counts.InFlight, Bound: m.Bound(id), Tally: TallyOf(k.counts, k.steps)}
+		if k.ended > 0 {
+			x.At = time.Unix(0, min(k.ended, now)).UTC()
+		}
 		if k.started > 0 && k.state != weir.BulkSealed && k.state != weir.BulkScheduled {
 			x.Started = time.Unix(0, k.started).UTC()
 		}
-		if k.sampled > 0 {
-			x.Since = time.Unix(0, k.sampled).UTC()
+		if k.since == 0 {
+			before := x
+			before.At, before.Tally, before.InFlight = time.Unix(0, t.begun).UTC(), k.loaded, 0
+			out = append(out, before)
+			k.since = t.begun
 		}
-		k.sampled = now
+		x.Since, x.From = time.Unix(0, k.since).UTC(), time.Unix(0, max(t.asked, k.since)).UTC()
+		k.since, k.told = now, true
 		out = append(out, x)
 	}
+	t.asked = now
 	clear(t.moved)
 	return out
 }

@@ -41,11 +41,8 @@ func TestTheColumnsAreStoredInThisOrderAndForm(t *testing.T) {
 
 // moved is a bulk action that has done so much at a time since noon.
 func moved(id string, since, at time.Duration, n int64) *engine.Moved {
-	m := &engine.Moved{ID: weir.BulkID(id), Started: noon, At: noon.Add(at), Tally: engine.Tally{Done: n, Calls: n}, InFlight: 1}
-	if since > 0 {
-		m.Since = noon.Add(since)
-	}
-	return m
+	return &engine.Moved{ID: weir.BulkID(id), Started: noon, Since: noon.Add(since), From: noon.Add(since), At: noon.Add(at),
+		Tally: engine.Tally{Done: n, Calls: n}, InFlight: 1}
 }
 
 func TestALongLifeHasFewPointsAndAllItems(t *testing.T) {

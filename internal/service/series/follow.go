@@ -55,7 +55,7 @@ func (b *backlog) add(m *engine.Moved) {
 		x = &behind{id: m.ID, started: m.Started}
 		b.byID[m.ID] = x
 	}
-	x.samples = append(x.samples, sampleOf(m.Tally, m.InFlight, m.Bound, m.Since, m.At))
+	x.samples = append(x.samples, sampleOf(m))
 	if n := len(x.samples); n > mostLate {
 		for i := range n / 2 {
 			x.samples[i] = series.Join(x.samples[2*i], x.samples[2*i+1])
@@ -80,10 +80,9 @@ func (b *backlog) oldest() []*behind {
 }
 
 // follow adds a point to the series of every bulk action that moved.
-func (s *Series) follow(ctx context.Context, at time.Time) error {
-	for _, m := range s.engine.Moved(ctx) {
-		m.At = at
-		s.late.add(&m)
+func (s *Series) follow(ctx context.Context, moved []engine.Moved) error {
+	for i := range moved {
+		s.late.add(&moved[i])
 	}
 	end := time.Now().Add(s.every / writeShare)
 	todo := s.late.oldest()
@@ -106,19 +105,31 @@ func (s *Series) follow(ctx context.Context, at time.Time) error {
 	return errors.Join(errs...)
 }
 
+// begin returns the series of a bulk action that has just started.
+func (s *Series) begin(started time.Time) *series.Life {
+	l := series.NewLife(bulkMeasures, started.Truncate(time.Millisecond), s.every, mostPoints) // as exact as it is stored
+	l.Until = started
+	return l
+}
+
+// continues has a series go on with what is stored. If that is damaged, it begins anew.
+func (v *life) continues(l *series.Life, id string) {
+	if old, err := decode(bulkMeasures, id, v.Points); err == nil {
+		l.Series, l.Until = *old, v.Until
+	}
+}
+
 // write stores the samples of a bulk action. A store without room for a new record does without.
 func (s *Series) write(ctx context.Context, x *behind) error {
 	_, err := s.lives.Put(ctx, string(x.id), func(v *life, found bool) error {
-		l := series.NewLife(bulkMeasures, x.started.Truncate(time.Millisecond), s.every, mostPoints)
+		l := s.begin(x.started)
 		if found {
-			if old, err := decode(bulkMeasures, string(x.id), v.Points); err == nil { // else it begins anew
-				l.Series = *old
-			}
+			v.continues(l, string(x.id))
 		}
 		for _, p := range x.samples {
 			l.Add(p)
 		}
-		v.Points = l.Encode()
+		v.Points, v.Until = l.Encode(), l.Until.UTC()
 		return nil
 	})
 	if errors.Is(err, store.ErrFull) || errors.Is(err, records.ErrTooBig) {

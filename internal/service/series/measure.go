@@ -35,44 +35,73 @@ func windowStart(name string) (time.Time, bool) {
 	return time.UnixMilli(ms).UTC(), err == nil
 }
 
-// measure adds a step to this node's record, and writes it.
-func (s *Series) measure(ctx context.Context, at time.Time) error {
-	step := at.Add(-1).Truncate(s.every) // the one that ends at a multiple, or lasts
-	start := step.Truncate(s.windowLen())
-	fresh := s.open == nil || !s.open.start.Equal(start)
-	if fresh {
-		s.open = &opened{start, series.New(fleetMeasures, start, s.every, 0), map[string]*series.Series{}}
+// counted returns what was counted until a time, by resource: that part of what was counted until now,
+// if it is divided evenly over the time since the last sample.
+func (s *Series) counted(at, now time.Time) map[string]engine.Tally {
+	part := 1.0
+	if at.Before(now) {
+		part = max(float64(at.Sub(s.until))/float64(now.Sub(s.until)), 0)
 	}
-	var failure error
-	steps := s.step()
-	if s.engine.Leads() {
-		failure = s.lead(ctx, at, steps, fresh)
+	out := map[string]engine.Tally{}
+	for name, t := range s.engine.Tallies() {
+		n := each(less(t, s.was[name]), engine.Tally{}, func(n, _ int64) int64 { return int64(float64(n) * part) })
+		s.was[name] = each(s.was[name], n, func(a, b int64) int64 { return a + b })
+		out[name] = n
 	}
-	i := s.open.all.Index(step)
-	s.open.add(i, "", steps[""])
-	for _, name := range slices.Sorted(maps.Keys(steps)) {
-		if name != "" {
-			s.open.add(i, name, steps[name])
+	return out
+}
+
+// measure adds what was counted since the last sample to this node's records, and writes them.
+func (s *Series) measure(ctx context.Context, at time.Time, counted map[string]engine.Tally) error {
+	if !at.After(s.until) {
+		return nil // the clock was set back: nothing was counted until then
+	}
+	grid := series.New(nil, s.until.Truncate(s.windowLen()), s.every, 0)
+	parts := grid.Parts(s.until, at)
+	s.until = at
+	parts = parts[max(len(parts)-inHour, 0):] // the process stood still for hours
+	var failures []error
+	for i, part := range parts {
+		step := grid.At(part.Step)
+		fresh := s.open == nil || !s.open.start.Equal(step.Truncate(s.windowLen()))
+		if fresh {
+			if i > 0 {
+				failures = append(failures, s.put(ctx))
+			}
+			start := step.Truncate(s.windowLen())
+			s.open = &opened{start, series.New(fleetMeasures, start, s.every, 0), map[string]*series.Series{}}
 		}
+		values := partOf(counted, part)
+		if i == len(parts)-1 && s.engine.Leads() {
+			failures = append(failures, s.lead(ctx, at, values, fresh))
+		}
+		s.open.addAll(step, values)
 	}
-	_, err := s.windows.Put(ctx, windowName(start, s.engine.Name()), func(w *window, _ bool) error {
+	return errors.Join(append(failures, s.put(ctx))...)
+}
+
+// put writes the record that is open.
+func (s *Series) put(ctx context.Context) error {
+	_, err := s.windows.Put(ctx, windowName(s.open.start, s.engine.Name()), func(w *window, _ bool) error {
 		*w = s.open.encode()
 		return nil
 	})
-	return errors.Join(failure, err)
+	return err
 }
 
-// step returns what this node counted since the last sample, by resource. Resources at which
+// partOf returns the values of a part of the time in which something was counted. Resources at which
 // nothing happened are left out.
-func (s *Series) step() map[string][]float64 {
-	now := s.engine.Tallies()
-	out := map[string][]float64{"": counts(fleetMeasures, less(now[""], s.was[""]))}
-	for name, t := range now {
-		if t != s.was[name] {
-			out[name] = counts(fleetMeasures, less(t, s.was[name]))
+func partOf(counted map[string]engine.Tally, part series.Part) map[string][]float64 {
+	out := map[string][]float64{}
+	for name, t := range counted {
+		n := each(t, engine.Tally{}, func(n, _ int64) int64 { return int64(part.Of(float64(n))) })
+		if name == "" || n != (engine.Tally{}) {
+			out[name] = counts(fleetMeasures, n)
 		}
 	}
-	s.was = now
+	if out[""] == nil {
+		out[""] = counts(fleetMeasures, engine.Tally{})
+	}
 	return out
 }
 
@@ -94,6 +123,14 @@ func (s *Series) lead(ctx context.Context, at time.Time, steps map[string][]floa
 		return s.tidy(ctx, at)
 	}
 	return nil
+}
+
+// addAll adds a step, by resource.
+func (o *opened) addAll(step time.Time, values map[string][]float64) {
+	i := o.all.Index(step)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		o.add(i, name, values[name])
+	}
 }
 
 // add adds a step of a resource; the empty name stands for all together.

@@ -1,8 +1,6 @@
 package series
 
 import (
-	"time"
-
 	"github.com/weirhq/weir/internal/core/series"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/fleet"
@@ -75,18 +73,20 @@ func limit(v float64) float64 {
 
 // less returns what was counted since a tally.
 func less(now, was engine.Tally) engine.Tally {
+	return each(now, was, func(now, was int64) int64 { return now - was })
+}
+
+// each combines two tallies, count by count.
+func each(a, b engine.Tally, f func(a, b int64) int64) engine.Tally {
 	return engine.Tally{
-		Done: now.Done - was.Done, Failed: now.Failed - was.Failed, Cancelled: now.Cancelled - was.Cancelled,
-		Retries: now.Retries - was.Retries, Refused: now.Refused - was.Refused, Calls: now.Calls - was.Calls,
+		Done: f(a.Done, b.Done), Failed: f(a.Failed, b.Failed), Cancelled: f(a.Cancelled, b.Cancelled),
+		Retries: f(a.Retries, b.Retries), Refused: f(a.Refused, b.Refused), Calls: f(a.Calls, b.Calls),
 	}
 }
 
 // sampleOf returns a bulk action as it was seen at a time.
-func sampleOf(t engine.Tally, flying int64, bound float64, from, at time.Time) series.Sample {
-	v := counts(bulkMeasures, t)
-	v[inFlight], v[allowedRate] = float64(flying), limit(bound)
-	if from.IsZero() {
-		from = at
-	}
-	return series.Sample{From: from, At: at, Values: v}
+func sampleOf(m *engine.Moved) series.Sample {
+	v := counts(bulkMeasures, m.Tally)
+	v[inFlight], v[allowedRate] = float64(m.InFlight), limit(m.Bound)
+	return series.Sample{Since: m.Since, From: m.From, At: m.At, Values: v}
 }

@@ -135,7 +135,7 @@ func (s *Series) Bulk(ctx context.Context, id string) (api.BulkSeries, error) {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	l.Add(sampleOf(engine.TallyOf(&p), p.Counts.InFlight, 0, time.Time{}, now))
+	l.Add(sampleOf(&engine.Moved{At: now, Tally: engine.TallyOf(&p), InFlight: p.Counts.InFlight}))
 	return viewBulk(&l.Series, now), nil
 }
 
@@ -175,7 +175,7 @@ func (s *Series) Speeds(ctx context.Context, id string, p *weir.Progress) (speed
 // life returns what is stored of a bulk action's series. A series that is missing or damaged begins
 // with the bulk action.
 func (s *Series) life(ctx context.Context, id string, p *weir.Progress) (*series.Life, error) {
-	l := series.NewLife(bulkMeasures, p.Started.Truncate(time.Millisecond), s.every, mostPoints)
+	l := s.begin(p.Started)
 	e, err := s.lives.Get(ctx, id)
 	switch {
 	case errors.Is(err, weir.ErrNotFound) || errors.Is(err, store.ErrCorrupt):
@@ -183,10 +183,6 @@ func (s *Series) life(ctx context.Context, id string, p *weir.Progress) (*series
 	case err != nil:
 		return nil, err
 	}
-	old, err := decode(bulkMeasures, id, e.Value.Points)
-	if err != nil {
-		return l, nil
-	}
-	l.Series = *old
+	e.Value.continues(l, id)
 	return l, nil
 }

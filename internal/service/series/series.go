@@ -47,10 +47,11 @@ type Series struct {
 	every   time.Duration
 	log     *slog.Logger
 
-	mu   sync.Mutex // one sample at a time
-	open *opened
-	was  map[string]engine.Tally // as of the last sample
-	late backlog
+	mu    sync.Mutex // one sample at a time
+	open  *opened
+	was   map[string]engine.Tally // what is part of steps
+	until time.Time               // the end of those steps
+	late  backlog
 }
 
 // window is what one node measured in inWindow steps; once the leader has looked after it, in one
@@ -63,6 +64,8 @@ type window struct {
 // life is the series of a bulk action.
 type life struct {
 	Points []byte `json:"points"`
+	// Until is the time of the newest sample.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // New returns the series of an engine. The keeper stores them.
@@ -70,7 +73,7 @@ func New(e *engine.Engine, b *bulk.Bulks, f *fleet.Fleet, k records.Keeper, o Op
 	return &Series{
 		engine: e, bulks: b, fleet: f, every: cmp.Or(o.Every, every), log: cmp.Or(o.Logger, slog.Default()),
 		windows: records.New[window](k, "series"), lives: records.New[life](k, "bulk_series"),
-		was: map[string]engine.Tally{},
+		was: map[string]engine.Tally{}, until: time.Now().Round(0),
 	}
 }
 
@@ -113,17 +116,24 @@ func (s *Series) last(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopFor)
 	defer cancel()
-	_ = s.Sample(ctx, time.Now())
+	_ = s.Sample(ctx, time.Time{})
 }
 
-// Sample measures at a time: what was counted since the last sample belongs to the step that ends
-// then, or in which it lies. Calls must not go back in time.
+// Sample measures what was counted until a time, which is a moment ago; zero: until now. What was
+// counted since the last sample is divided evenly over the time since then, and the part of it after
+// at belongs to the next sample.
 func (s *Series) Sample(ctx context.Context, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, max(s.every, stopFor))
 	defer cancel()
-	return errors.Join(s.measure(ctx, at), s.follow(ctx, at))
+	moved := s.engine.Moved(ctx) // all loops hand over what they have counted
+	now := time.Now().Round(0)
+	if at.IsZero() {
+		at = now
+	}
+	counted := s.counted(at, now)
+	return errors.Join(s.measure(ctx, at, counted), s.follow(ctx, moved))
 }
 
 // Sweep removes the series of bulk actions that are gone.
