@@ -122,7 +122,8 @@ type BulkAction struct {
 	RetryOf     string     `json:"retry_of,omitempty"`
 	UndoOf      string     `json:"undo_of,omitempty"`
 	Retries     []string   `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that retried items of this one; not in lists"`
-	UndoneBy    string     `json:"undone_by,omitempty" doc:"The bulk action that undoes this one; not in lists"`
+	UndoneBy    string     `json:"undone_by,omitempty" doc:"The bulk action that undoes this one"`
+	Undone      *Undone    `json:"undone,omitempty" doc:"How far undone_by has come"`
 	Schedule    string     `json:"schedule,omitempty" doc:"The schedule that created it"`
 	Template    *MadeFrom  `json:"template,omitempty" doc:"The template that it was created from; later changes of the template do not change it"`
 	CreatedWith *Rules     `json:"created_with,omitempty" doc:"The rules that it was created with, if they have been changed since"`
@@ -136,6 +137,14 @@ type BulkAction struct {
 	Losses      []Loss     `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost before this bulk action ended"`
 	Progress    *Progress  `json:"progress,omitempty" doc:"Its progress; only in lists with progress=true, and until it ends"`
 	Links       Links      `json:"links"`
+}
+
+// Undone says how far the undo of a bulk action has come.
+type Undone struct {
+	State  State `json:"state,omitempty" doc:"State of the undo; not set if it was removed at the end of its retention"`
+	Items  int64 `json:"items" doc:"How many items it undoes"`
+	Done   int64 `json:"done" doc:"How many of them are undone"`
+	Failed int64 `json:"failed" doc:"How many could not be undone"`
 }
 
 // Loss records accepted work of a partition that the store lost. Items of the bulk action may have run again with the

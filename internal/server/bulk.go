@@ -195,6 +195,9 @@ func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[ap
 	if err != nil {
 		return nil, err
 	}
+	if err := s.svc.Results.AddUndos(ctx, list); err != nil {
+		return nil, err
+	}
 	if in.Progress {
 		if err := s.svc.Watch.AddProgress(ctx, list); err != nil {
 			return nil, err

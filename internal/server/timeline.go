@@ -29,8 +29,28 @@ func (s *Server) timeline(ctx context.Context, in *timelineInput) (*body[api.Eve
 	if err != nil {
 		return nil, err
 	}
+	x, err := s.svc.Bulks.Bulk(ctx, in.ID)
+	accepted := err == nil // a draft has no failures
+	if accepted {
+		if err := s.svc.Results.AddLinks(ctx, &b); err != nil {
+			return nil, err
+		}
+		links, err := s.linked(ctx, &b, list)
+		if err != nil {
+			return nil, err
+		}
+		outages, err := s.outages(ctx, x, &b)
+		if err != nil {
+			return nil, err
+		}
+		failed, err := s.undelivered(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		list = slices.Concat(list, links, outages, failed, turned(x))
+	}
 	list = append(list, lived(&b, list)...)
-	if _, err := s.svc.Bulks.Bulk(ctx, in.ID); err == nil { // a draft has no failures
+	if accepted {
 		groups, err := s.svc.Bulks.ErrorGroups(ctx, in.ID)
 		if err != nil {
 			return nil, err
@@ -95,7 +115,7 @@ func lived(b *api.BulkAction, known []api.Event) (list []api.Event) {
 		}
 		list = append(list, api.Event{At: b.CreatedAt, Kind: "create", Text: text})
 	}
-	if !b.StartedAt.IsZero() && !has("start") {
+	if !b.StartedAt.IsZero() && !has("start") && !has("began") {
 		list = append(list, api.Event{At: b.StartedAt, Kind: "start", Text: "Started"})
 	}
 	if !b.FinishedAt.IsZero() {

@@ -39,6 +39,7 @@ type Status struct {
 	Lately        Lately            `json:"lately,omitzero"`
 	Late          bool              `json:"late,omitempty"`   // the late event was sent
 	Behind        bool              `json:"behind,omitempty"` // at present the deadline will not be met
+	Turns         []Turn            `json:"turns,omitempty"`  // oldest first, at most mostTurns
 }
 
 // bulk is one bulk action in memory.
@@ -297,8 +298,10 @@ func (b *bulk) heldBack(now int64) (n int64) {
 func (m *Machine) stop(now int64, b *bulk, reason string) {
 	if b.spec.StopOn.Cancel {
 		m.cancel(now, b, "rule", reason)
+		b.turn(now, TurnCancelled, reason)
 		return
 	}
 	m.hold(now, b, weir.BulkStopped, reason)
+	b.turn(now, TurnStopped, reason)
 	m.event(now, b)
 }

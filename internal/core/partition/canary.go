@@ -153,10 +153,12 @@ func (m *Machine) judgeCanary(now int64, b *bulk) {
 	}
 	reason := b.doubt()
 	if reason == "" {
+		b.turn(now, TurnRest, "")
 		m.runRest(now, b)
 		return
 	}
 	b.move(weir.BulkAwaiting, reason)
+	b.turn(now, TurnCanary, reason)
 	m.queue.PauseBulk(now, b.queued)
 	m.event(now, b)
 	m.touch(b)

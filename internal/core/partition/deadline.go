@@ -85,6 +85,7 @@ func (m *Machine) words(b *bulk) []string {
 func (m *Machine) tellLate(now int64, b *bulk) {
 	if !b.status.Late && !b.away() && m.tell(b, Event{ID: b.spec.ID, State: b.state, Late: true, At: now}) {
 		b.status.Late = true
+		b.turn(now, TurnLate, "")
 		m.touch(b)
 	}
 }

@@ -97,7 +97,9 @@ func (m *Machine) alarm(now int64, b *bulk) {
 		m.awayAlarm(now, b)
 	case b.spec.Deadline != 0 && now >= b.spec.Deadline && b.state != weir.BulkCancelling:
 		m.cancel(now, b, "deadline", "deadline")
+		b.turn(now, TurnExpired, "")
 	case b.state == weir.BulkScheduled && now >= b.status.StartAt:
+		b.turn(now, TurnBegan, "")
 		m.begin(now, b)
 	}
 	m.lookAhead(now, b)

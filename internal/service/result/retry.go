@@ -51,6 +51,34 @@ func (s *Results) AddLinks(ctx context.Context, b *api.BulkAction) error {
 			b.UndoneBy = by
 		}
 	}
+	return s.addUndone(ctx, b)
+}
+
+// AddUndos adds the undos of those of a list that have one.
+func (s *Results) AddUndos(ctx context.Context, list []api.BulkAction) error {
+	for i := range list {
+		b := &list[i]
+		had := b.Retries
+		if err := s.AddLinks(ctx, b); err != nil {
+			return err
+		}
+		b.Retries = had // only of one
+	}
+	return nil
+}
+
+// addUndone adds how far the undo of a bulk action has come.
+func (s *Results) addUndone(ctx context.Context, b *api.BulkAction) error {
+	if b.UndoneBy == "" {
+		return nil
+	}
+	b.Undone = &api.Undone{}
+	undo, err := s.engine.Get(ctx, weir.BulkID(b.UndoneBy))
+	if err != nil {
+		return check.IgnoreRemoved(err)
+	}
+	p := undo.Found()
+	*b.Undone = api.Undone{State: bulk.StateOf(p.State), Items: p.Counts.Total, Done: p.Counts.Done, Failed: p.Counts.Failed}
 	return nil
 }
 
