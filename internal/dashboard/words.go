@@ -15,6 +15,7 @@ import (
 var functions = template.FuncMap{
 	"count": format.Count, "items": format.Items, "share": format.Share, "percent": format.Percent, "rate": format.Rate,
 	"sign": signOf, "plainly": plainly, "others": otherValues, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join, "sentence": sentence,
+	"undoSign": undoSign, "undoWords": undoWords,
 	"itemSign": itemSign, "int64": func(n int) int64 { return int64(n) }, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
 }
 
@@ -41,6 +42,29 @@ func signOf(s api.State) sign {
 		return x
 	}
 	return sign{"draft", string(s), "cancelled"}
+}
+
+// undoSign is how it is shown that a bulk action was undone, beside its state.
+func undoSign(u *api.Undone) sign {
+	switch {
+	case u != nil && u.State != "" && !u.State.Final():
+		return sign{"undo", "Being undone", "running"}
+	case u != nil && u.Done < u.Items:
+		return sign{"undo", "Partly undone", "failed"}
+	}
+	return sign{"undo", "Undone", "cancelled"}
+}
+
+// undoWords says how far an undo has come.
+func undoWords(u *api.Undone) string {
+	if u == nil || u.State == "" {
+		return ""
+	}
+	words := format.Count(u.Done) + " of " + format.Items(u.Items)
+	if u.Failed > 0 {
+		words += ", " + format.Count(u.Failed) + " failed"
+	}
+	return words
 }
 
 // finished counts the items that have ended.
