@@ -33,6 +33,7 @@ type generation struct {
 
 	removals []*Removal
 	marks    []*retryTask // tasks that may start once it is durable
+	failing  []string     // starts of the ids of bulk actions whose failed items change
 	tenure   *Tenure      // nil: nothing to record
 }
 
@@ -128,6 +129,7 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	}
 	m.writeEvents(b, g)
 	m.writeRemovals(b, g)
+	g.writeMarks(now, b)
 	m.writeTenure(b, g)
 	for _, x := range g.ended {
 		b.Delete = append(b.Delete, activeKey(x.spec.ID))
@@ -152,7 +154,7 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 	}
 	b.Set = append(b.Set, SealJSON(statusKey(x.spec.ID), &x.status))
 	x.writeGroups(b)
-	x.writeIndex(b)
+	x.writeIndex(b, m.gen)
 	if x.state.Final() || now >= x.latencyDue || x.away() && x.quiet() && !x.shard.away.quiet {
 		b.Set = append(b.Set, x.latencyRows()...)
 		x.latencyDue = now + latencyEvery

@@ -169,7 +169,7 @@ func (m memory) Scan(prefix []byte, yield func(key, value []byte) error) error {
 // elsewhere reports whether a kind of row is left out of stories: every commit has the time, and
 // tenant_test.go, groups_test.go, trouble_test.go and index_test.go look at the others.
 func elsewhere(kind byte) bool {
-	return kind == kindTime || kind == kindTenant || kind == kindGroup || kind == kindAction || kind == kindTerm || kind == kindItem || kind == kindDue
+	return kind == kindTime || kind == kindTenant || kind == kindGroup || kind == kindAction || kind == kindTerm || kind == kindItem || kind == kindDue || kind == kindMark
 }
 
 func (m memory) kinds() (list []string) {

@@ -74,6 +74,7 @@ func (c *Created) FixedTerms() []Term {
 	if c.Listed == nil {
 		list = append(list, UnlistedTerm())
 	}
+	list = append(list, nameTerms(c.Name)...)
 	list = appendTerms(list, kindTerm, c.Terms)
 	return appendTerms(list, kindItem, c.Listed)
 }
@@ -120,14 +121,14 @@ func removalKey(c *Created, s *Status) []byte {
 type inIndex struct {
 	there  bool // it has its fixed rows
 	state  weir.BulkState
-	failed bool
+	failed int64
 }
 
 // indexedAs returns what the index says of a bulk action that was loaded.
-func indexedAs(s *Status) inIndex { return inIndex{true, s.State, s.Failed > 0} }
+func indexedAs(s *Status) inIndex { return inIndex{true, s.State, s.Failed} }
 
-// writeIndex adds the changes of the index to the commit being cut.
-func (x *bulk) writeIndex(b *store.Batch) {
+// writeIndex adds the changes of the index to the commit being cut, which is that of the generation.
+func (x *bulk) writeIndex(b *store.Batch, g *generation) {
 	was, now := x.index, indexedAs(&x.status)
 	if was == now {
 		return
@@ -150,7 +151,10 @@ func (x *bulk) writeIndex(b *store.Batch) {
 			b.Delete = append(b.Delete, termKey(StateTerm(was.state), x.spec.ID))
 		}
 	}
-	if now.failed && !was.failed {
+	if now.failed > 0 {
+		g.noteFailing(x.spec.ID)
+	}
+	if now.failed > 0 && was.failed == 0 {
 		b.Set = append(b.Set, store.Row{Key: termKey(FailedTerm(), x.spec.ID)})
 	}
 }

@@ -135,12 +135,12 @@ func TestAShardIsNotInTheIndex(t *testing.T) {
 	c := &Created{ID: "ba_a", Tenant: "t", Steps: []string{"s"}}
 	b := &bulk{spec: c, shard: &shard{away: &away{}}}
 	var batch store.Batch
-	b.writeIndex(&batch)
+	b.writeIndex(&batch, &generation{})
 	if len(batch.Set) != 0 {
 		t.Errorf("a shard writes %q", batch.Set)
 	}
 	b.index, b.shard = inIndex{}, nil
-	b.writeIndex(&batch)
+	b.writeIndex(&batch, &generation{})
 	if len(batch.Set) != 3 { // tenant, state, unlisted
 		t.Errorf("a bulk action writes %q", batch.Set)
 	}

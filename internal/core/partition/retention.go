@@ -35,6 +35,7 @@ type Removal struct {
 	Stages []weir.BulkID
 
 	forget bool // remove the tombstone as well
+	failed bool // it is the first step of a bulk action with failed items
 	set    []store.Row
 	delete [][]byte
 }
@@ -151,7 +152,7 @@ func beginRemoval(now int64, c *Created, s *Status) *Removal {
 		gone = append(gone, r.Key)
 	}
 	return &Removal{
-		ID: c.ID,
+		ID: c.ID, failed: s.Failed > 0,
 		set: []store.Row{SealJSON(tombstoneKey(c.ID), Tombstone{s.Finished, now}),
 			SealJSON(removingKey(c.ID), &removing{Blocks: c.Blocks(), Stages: c.Stages()})},
 		delete: gone,
@@ -253,6 +254,9 @@ func (m *Machine) writeRemovals(b *store.Batch, g *generation) {
 	for _, r := range g.removals {
 		b.Set = append(b.Set, r.set...)
 		b.Delete = append(b.Delete, r.delete...)
+		if r.failed {
+			g.noteFailing(r.ID)
+		}
 	}
 }
 

@@ -28,11 +28,11 @@ func (b *bench) endedBulk(id weir.BulkID, blocks int) {
 	}
 }
 
-// of lists the kinds of the rows that belong to a bulk action.
+// of lists the kinds of the rows that belong to a bulk action. Marks are of all whose ids start alike.
 func (m memory) of(id weir.BulkID) string {
 	kinds := map[byte]bool{}
 	for key := range m {
-		if strings.HasPrefix(key[1:], string(id)) {
+		if strings.HasPrefix(key[1:], string(id)) && key[0] != kindMark {
 			kinds[key[0]] = true
 		}
 	}

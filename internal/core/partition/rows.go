@@ -35,6 +35,7 @@ import (
 //	j term id              index: the bulk action is found by the term
 //	u item id              index: the bulk action has an item whose id has that hash
 //	z time id              index: the bulk action is removed at that time, as it was submitted with
+//	q start                index: the last change of failed items of bulk actions whose ids start like that
 //	o                      which node owns the partition, and how that ended
 //	t                      time of the last commit
 const (
@@ -59,6 +60,7 @@ const (
 	kindTerm = 'j'
 	kindItem = 'u'
 	kindDue  = 'z'
+	kindMark = 'q'
 
 	kindTombstone = 'x'
 	kindRemoving  = 'y'
