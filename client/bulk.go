@@ -16,7 +16,7 @@ const bulkActions = "bulk-actions"
 type Filter struct {
 	State  api.State
 	Tenant string
-	Name   string // a part of the name
+	Name   string // words of the name, or how they begin, in any case and order
 	Label  string // as in key=value
 	// Template is the name of the one that they were made from.
 	Template string

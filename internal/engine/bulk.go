@@ -34,6 +34,8 @@ type (
 	Found = readback.Found
 	// Filter selects bulk actions.
 	Filter = readback.Filter
+	// FailingPart is some of the bulk actions with failed items.
+	FailingPart = readback.FailingPart
 	// Info is what a bulk action was asked to be, with the changes since.
 	Info = readback.Info
 )
@@ -47,6 +49,13 @@ func (e *Engine) Get(ctx context.Context, id weir.BulkID) (*BulkAction, error) {
 	return &BulkAction{Bulk: b, engine: e}, nil
 }
 
+// NameMatches reports whether a search for a text matches the name of a bulk action: each word of the text is how a word
+// of the name begins, in any case and order.
+func NameMatches(name, text string) bool {
+	s := partition.NewSearch(text)
+	return s.Match(name)
+}
+
 // Page returns bulk actions that a filter selects, the newest first; see [readback.Reader.Page].
 func (e *Engine) Page(ctx context.Context, f Filter, limit int) (list []*BulkAction, next weir.BulkID, err error) {
 	found, next, err := e.reader.Page(ctx, f, limit)
@@ -56,9 +65,15 @@ func (e *Engine) Page(ctx context.Context, f Filter, limit int) (list []*BulkAct
 	return list, next, err
 }
 
-// Failing lists the bulk actions with failed items, the newest first.
-func (e *Engine) Failing(ctx context.Context) ([]weir.BulkID, error) {
-	return e.reader.Found(ctx, Filter{Failed: true})
+// FailingParts lists the parts in which bulk actions have failed items. Only those of parts whose mark has changed have
+// others than before, or other failures.
+func (e *Engine) FailingParts(ctx context.Context) ([]FailingPart, error) {
+	return e.reader.FailingParts(ctx)
+}
+
+// FailingIn lists the bulk actions of a part with failed items, the oldest first.
+func (e *Engine) FailingIn(ctx context.Context, p FailingPart) ([]weir.BulkID, error) {
+	return e.reader.FailingIn(ctx, p)
 }
 
 // Unfinished lists the bulk actions that have not ended, the newest first.

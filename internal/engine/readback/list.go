@@ -20,8 +20,9 @@ type Filter struct {
 	Failed  bool             // with failed items
 	// Item is the hash of an item's id: of bulk actions that may have it. 0: of all.
 	Item uint64
-	// Keep leaves out bulk actions by tenant and name.
-	Keep func(tenant, name string) bool
+	Name string // with a name that a search for this matches
+	// Sees leaves out bulk actions by tenant; nil: none.
+	Sees func(tenant string) bool
 	// Before leaves out this bulk action and newer ones: where a page ended, another goes on.
 	Before weir.BulkID
 }
@@ -91,10 +92,10 @@ type merged struct {
 
 func (r *Reader) merge(ctx context.Context, f Filter, limit int) (*merged, error) {
 	m := &merged{from: r, left: r.ahead}
-	groups := f.groups()
+	groups, keep := f.groups(), f.keep()
 	for p := range r.Partitions() {
 		m.parts = append(m.parts, &listing{
-			from: r, no: p, groups: groups, keep: f.Keep, before: f.Before,
+			from: r, no: p, groups: groups, keep: keep, before: f.Before,
 			size: min(max(leastEntries, 2*limit/r.Partitions()), mostEntries),
 		})
 	}
@@ -159,6 +160,15 @@ func (m *merged) bulk(ctx context.Context, id weir.BulkID) (*Bulk, error) {
 	return m.parts[p].bulk(ctx, id)
 }
 
+// keep returns what tells whether the filter selects a tenant and a name; nil: it selects all.
+func (f *Filter) keep() func(tenant, name string) bool {
+	if f.Name == "" && f.Sees == nil {
+		return nil
+	}
+	search := partition.NewSearch(f.Name)
+	return func(tenant, name string) bool { return (f.Sees == nil || f.Sees(tenant)) && search.Match(name) }
+}
+
 // groups returns what a bulk action must have: one term at least of each group.
 func (f *Filter) groups() (all [][]partition.Term) {
 	var tenants, states []partition.Term
@@ -167,6 +177,12 @@ func (f *Filter) groups() (all [][]partition.Term) {
 	}
 	for _, text := range f.Terms {
 		all = append(all, []partition.Term{partition.TextTerm(text)})
+	}
+	if f.Name != "" {
+		s := partition.NewSearch(f.Name)
+		for _, t := range s.Terms() {
+			all = append(all, []partition.Term{t})
+		}
 	}
 	if f.RetryOf != "" {
 		all = append(all, []partition.Term{partition.RetryTerm(f.RetryOf)})
@@ -178,7 +194,7 @@ func (f *Filter) groups() (all [][]partition.Term) {
 		all = append(all, []partition.Term{partition.FailedTerm()})
 	}
 	among := f.States
-	if len(among) == 0 && f.Keep != nil && len(all)+len(tenants) == 0 {
+	if len(among) == 0 && (f.Name != "" || f.Sees != nil) && len(all)+len(tenants) == 0 {
 		for s := weir.BulkRunning; s <= weir.BulkAwaiting; s++ {
 			among = append(among, s) // whose rows have what it is kept by
 		}

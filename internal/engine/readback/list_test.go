@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,7 +33,7 @@ func newPast(t *testing.T, r *rand.Rand, n int) *past {
 	p.reader.Partitions = func() int { return partitions }
 	for i := range n {
 		home := r.IntN(partitions)
-		c := &partition.Created{ID: stored.NewID(home), Name: fmt.Sprint("name", r.IntN(4)), Tenant: fmt.Sprint("t", r.IntN(5)), Items: 1}
+		c := &partition.Created{ID: stored.NewID(home), Name: fmt.Sprint([]string{"", "Winter ", "winterreise-2/"}[r.IntN(3)], "name", r.IntN(4)), Tenant: fmt.Sprint("t", r.IntN(5)), Items: 1}
 		for k := range 3 {
 			if r.IntN(3) == 0 {
 				c.Terms = partition.AppendHash(c.Terms, partition.TextTerm(fmt.Sprint("label", k)))
@@ -74,6 +73,7 @@ func newPast(t *testing.T, r *rand.Rand, n int) *past {
 
 // want lists what a filter selects. The state of one that was not read is not known.
 func (p *past) want(f *Filter) (ids []weir.BulkID) {
+	names := partition.NewSearch(f.Name)
 	for _, b := range p.all {
 		terms := b.Spec.FixedTerms()
 		has := func(text string) bool { return slices.Contains(terms, partition.TextTerm(text)) }
@@ -82,7 +82,8 @@ func (p *past) want(f *Filter) (ids []weir.BulkID) {
 		case b.Status != nil && len(f.States) > 0 && !slices.Contains(f.States, b.Status.State):
 		case slices.ContainsFunc(f.Terms, func(text string) bool { return !has(text) }):
 		case f.Failed && (b.Status == nil || b.Status.Failed == 0):
-		case f.Keep != nil && !f.Keep(b.Spec.Tenant, b.Spec.Name):
+		case f.Sees != nil && !f.Sees(b.Spec.Tenant):
+		case !names.Match(b.Spec.Name):
 		default:
 			ids = append(ids, b.id)
 		}
@@ -102,8 +103,11 @@ func drawFilter(r *rand.Rand) (f Filter) {
 	}
 	f.Failed = r.IntN(4) == 0
 	if r.IntN(3) == 0 {
-		part := fmt.Sprint(r.IntN(5))
-		f.Keep = func(_, name string) bool { return strings.Contains(name, part) }
+		f.Name = []string{"name", fmt.Sprint("NAME", r.IntN(5)), "na win", "winter", "w", "winterreise 2", "name1 wi", "me"}[r.IntN(8)]
+	}
+	if r.IntN(4) == 0 {
+		without := fmt.Sprint("t", r.IntN(5))
+		f.Sees = func(tenant string) bool { return tenant != without }
 	}
 	return f
 }

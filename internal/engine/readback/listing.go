@@ -55,14 +55,11 @@ func (f *Filter) meansUnread(c *partition.Created) bool {
 	for _, t := range c.FixedTerms() {
 		has[t] = true
 	}
-	g := *f
-	g.States = nil
-	if g.Keep != nil {
-		if !g.Keep(c.Tenant, c.Name) {
-			return false
-		}
-		g.Keep = nil
+	if keep := f.keep(); keep != nil && !keep(c.Tenant, c.Name) {
+		return false
 	}
+	g := *f
+	g.States, g.Name, g.Sees = nil, "", nil
 	for _, group := range g.groups() {
 		if !slices.ContainsFunc(group, func(t partition.Term) bool { return has[t] }) {
 			return false

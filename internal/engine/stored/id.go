@@ -57,8 +57,8 @@ func Prefixes(from, to time.Time) (all []string) {
 // Home returns the partition that an id carries. Ids of partitions from most on are not found.
 func Home(id weir.BulkID, most int) (int, error) {
 	raw, ok := strings.CutPrefix(string(id), idPrefix)
-	u, err := ulid.ParseStrict(strings.ToUpper(raw))
-	if !ok || err != nil || strings.ToLower(raw) != raw {
+	u, err := ulid.ParseStrict(raw)
+	if !ok || err != nil || strings.ContainsFunc(raw, isUpper) {
 		return 0, fmt.Errorf("bulk action %q: %w; an id is ba_ and 26 characters", id, weir.ErrNotFound)
 	}
 	n := int(binary.BigEndian.Uint16(u[6:8]))
@@ -67,6 +67,9 @@ func Home(id weir.BulkID, most int) (int, error) {
 	}
 	return n, nil
 }
+
+// isUpper reports whether a character of an id would make it another text for the same id.
+func isUpper(c rune) bool { return 'A' <= c && c <= 'Z' }
 
 // ClaimKey names the claim of a tenant's idempotency key. The claim of a bulk action's id has no tenant.
 func ClaimKey(tenant, key string) string { return tenant + "\x00" + key }

@@ -20,8 +20,8 @@ type Filter struct {
 	// Tenants are those that Sees allows; empty: it allows all.
 	Tenants []string
 	States  []api.State // empty: any
-	Name    string
-	Label   string // "key=value", or "key" for any value
+	Name    string      // as a search matches it, see [engine.NameMatches]
+	Label   string      // "key=value", or "key" for any value
 	Tenant  string
 	// Template is the name of the template they were created from.
 	Template string
@@ -127,10 +127,9 @@ func (f *Filter) submitted(before string) engine.Filter {
 	case len(f.Tenants) > 0 && len(f.Tenants) <= mostTenants:
 		of.Tenants = f.Tenants
 	}
-	if f.Name != "" || f.Sees != nil && len(of.Tenants) == 0 && len(f.Tenants) > 0 {
-		of.Keep = func(tenant, name string) bool {
-			return (f.Sees == nil || f.Sees(tenant)) && strings.Contains(name, f.Name)
-		}
+	of.Name = f.Name
+	if len(of.Tenants) == 0 && len(f.Tenants) > 0 {
+		of.Sees = f.Sees
 	}
 	return of
 }
@@ -140,7 +139,7 @@ func (f *Filter) match(b *api.BulkAction) bool {
 	key, want, exact := strings.Cut(f.Label, "=")
 	value, has := b.Labels[key]
 	return (f.Sees == nil || f.Sees(b.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, b.State)) &&
-		(f.Tenant == "" || b.Tenant == f.Tenant) && strings.Contains(b.Name, f.Name) &&
+		(f.Tenant == "" || b.Tenant == f.Tenant) && engine.NameMatches(b.Name, f.Name) &&
 		(f.Label == "" || has && (!exact || value == want)) &&
 		(f.Template == "" || b.Template != nil && b.Template.Name == f.Template)
 }

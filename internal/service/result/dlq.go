@@ -1,12 +1,9 @@
 package result
 
 import (
-	"cmp"
 	"context"
 	"iter"
-	"maps"
-	"slices"
-	"strings"
+	"sort"
 	"unique"
 
 	"github.com/weirhq/weir"
@@ -43,19 +40,19 @@ type lot struct {
 // from; empty: at the newest.
 func (s *Results) lots(ctx context.Context, d *DLQ, from string) iter.Seq2[*lot, error] {
 	return func(yield func(*lot, error) bool) {
-		ids, err := []weir.BulkID{weir.BulkID(d.Filter.BulkAction)}, error(nil)
-		if d.Filter.BulkAction == "" {
-			ids, err = s.engine.Failing(ctx)
-		}
+		all, err := s.lotsOf(ctx, d)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for _, id := range ids {
-			if from != "" && string(id) > from {
+		if from != "" {
+			all = all[sort.Search(len(all), func(i int) bool { return string(all[i].id) <= from }):]
+		}
+		for _, f := range all {
+			if !d.means(f) {
 				continue
 			}
-			l, err := s.lot(ctx, d, id)
+			l, err := s.lot(ctx, f.id)
 			if l == nil && err == nil {
 				continue
 			}
@@ -66,6 +63,19 @@ func (s *Results) lots(ctx context.Context, d *DLQ, from string) iter.Seq2[*lot,
 	}
 }
 
+// lotsOf returns the failures of the bulk actions that the filter may select, the newest first.
+func (s *Results) lotsOf(ctx context.Context, d *DLQ) ([]*failures, error) {
+	if d.Filter.BulkAction == "" {
+		all, _, err := s.failing(ctx)
+		return all, err
+	}
+	f, err := s.failures(ctx, weir.BulkID(d.Filter.BulkAction))
+	if f == nil || err != nil {
+		return nil, err
+	}
+	return []*failures{f}, nil
+}
+
 // means reports whether the filter may match items of a bulk action.
 func (d *DLQ) means(f *failures) bool {
 	want := &d.Filter
@@ -73,12 +83,8 @@ func (d *DLQ) means(f *failures) bool {
 		(want.Since.IsZero() || f.submitted.After(want.Since))
 }
 
-// lot reads one bulk action; nil: no item matches.
-func (s *Results) lot(ctx context.Context, d *DLQ, id weir.BulkID) (*lot, error) {
-	f, err := s.failures(ctx, id)
-	if err != nil || f == nil || !d.means(f) {
-		return nil, err
-	}
+// lot reads one bulk action; nil: no item is left.
+func (s *Results) lot(ctx context.Context, id weir.BulkID) (*lot, error) {
 	b, err := s.engine.Get(ctx, id)
 	if err != nil {
 		return nil, check.IgnoreRemoved(err)
@@ -135,53 +141,61 @@ func less(list []api.ErrorGroup, noted handled) {
 // DLQGroups returns the failed items that are left, by group, the largest first: at most limit groups, and what
 // all of them count. It does not evaluate expressions.
 func (s *Results) DLQGroups(ctx context.Context, d DLQ, limit int) (all api.DLQGroups, err error) {
-	lots, noted, err := s.failed(ctx, d.Filter.BulkAction)
+	if id := d.Filter.BulkAction; id != "" {
+		f, err := s.failures(ctx, weir.BulkID(id))
+		if f == nil || err != nil {
+			return all, err
+		}
+		h, err := s.finishBegun(ctx, id)
+		return d.answer(nil, []*failures{f}, noted{id: {Value: h}}, limit), err
+	}
+	unlock, err := s.known.lock(ctx)
 	if err != nil {
 		return all, err
 	}
-	whole := d.Filter == api.DLQFilter{}
-	about := int64(0)
-	if whole {
-		about = s.known.groups.Load()
+	defer unlock()
+	if err := s.refresh(ctx); err != nil {
+		return all, err
 	}
-	sum := make(map[unique.Handle[kind]]*api.DLQGroup, about)
+	k := &s.known
+	defer k.trim()
+	if d.Filter.Since.IsZero() {
+		return d.answer(k.sums, k.open, k.noted, limit), nil
+	}
+	return d.answer(nil, k.newest, k.noted, limit), nil
+}
+
+// answer adds lots to sums, which it does not change, and returns the groups that the filter lets through.
+func (d *DLQ) answer(of sums, lots []*failures, all noted, limit int) (out api.DLQGroups) {
+	more := sums{}
 	for _, f := range lots {
-		if f == nil || !d.means(f) {
+		if d.means(f) {
+			more.add(f, all, func(unique.Handle[kind]) bool { return true })
+		}
+	}
+	var list []*api.DLQGroup
+	count := func(g *api.DLQGroup) {
+		if d.has(g) {
+			out.Items += g.Count
+			out.Groups++
+			list = put(list, g, limit)
+		}
+	}
+	for h, x := range of {
+		if also := more[h]; also != nil {
+			both := *x
+			more.merge(h, &both)
 			continue
 		}
-		groups, kinds := f.left(noted[f.id])
-		for n := range groups {
-			g := &groups[n]
-			if g.Count <= 0 || !d.has(g) {
-				continue
-			}
-			all.Items += g.Count
-			have := sum[kinds[n]]
-			switch {
-			case have != nil:
-				have.BulkActions++
-				addGroup(&have.ErrorGroup, g)
-			case limit > 0:
-				sum[kinds[n]] = &api.DLQGroup{ErrorGroup: *g, BulkActions: 1, Tenant: f.tenant}
-			default:
-				sum[kinds[n]] = nil // only counted
-			}
-		}
+		count(&x.DLQGroup)
 	}
-	if whole {
-		s.known.groups.Store(int64(len(sum)))
+	for _, x := range more {
+		count(&x.DLQGroup)
 	}
-	if all.Groups = len(sum); limit == 0 {
-		return all, nil
+	for _, g := range list {
+		out.Data = append(out.Data, *g)
 	}
-	largest := slices.SortedFunc(maps.Values(sum), func(a, b *api.DLQGroup) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Step, b.Step),
-			strings.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
-	})
-	for _, g := range largest[:min(limit, len(largest))] {
-		all.Data = append(all.Data, *g)
-	}
-	return all, nil
+	return out
 }
 
 // addGroup adds the items of a group of the same kind.
@@ -197,8 +211,8 @@ func addGroup(to, g *api.ErrorGroup) {
 }
 
 // has reports whether a group matches the filter.
-func (d *DLQ) has(g *api.ErrorGroup) bool {
+func (d *DLQ) has(g *api.DLQGroup) bool {
 	f := &d.Filter
-	return (f.Step == "" || f.Step == g.Step) && (f.Action == "" || f.Action == g.Action) &&
+	return (f.Tenant == "" || f.Tenant == g.Tenant) && d.Sees(g.Tenant) && (f.Step == "" || f.Step == g.Step) && (f.Action == "" || f.Action == g.Action) &&
 		(f.Code == "" || f.Code == g.Code) && (f.Message == "" || f.Message == g.Message)
 }

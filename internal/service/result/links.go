@@ -29,10 +29,13 @@ type Results struct {
 // New returns the results of the bulk actions of an engine. The registry keeps which items were
 // retried, discarded and undone.
 func New(e *engine.Engine, b *bulk.Bulks, a *registry.Actions, o *outlook.Outlook, k records.Keeper) *Results {
-	return &Results{
+	s := &Results{
 		engine: e, bulks: b, actions: a, outlook: o,
 		links: records.New[linked](k, "link"), handled: records.New[handled](k, "handled"), undos: records.New[undoing](k, "undo"),
+		known: known{turn: make(chan struct{}, 1), parts: map[partOf]*knownPart{}},
 	}
+	s.known.turn <- struct{}{}
+	return s
 }
 
 // Sweep removes the records of bulk actions that are gone. Their names begin with its id.

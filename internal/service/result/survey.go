@@ -30,29 +30,18 @@ func (s *Results) Surveyor() *Surveyor { return &Surveyor{results: s, told: newF
 // Look returns the DLQ of this node's partitions by action, and forecasts bulk actions that have
 // started since the last call.
 func (v *Surveyor) Look(ctx context.Context) (map[string]Left, error) {
-	failing, err := v.results.engine.Failing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	noted, err := v.results.noted(ctx)
+	failing, noted, err := v.results.failing(ctx)
 	if err != nil {
 		return nil, err
 	}
 	sum, open := map[string]Left{}, map[string]standing{}
-	for _, id := range failing {
-		if !v.results.engine.Owns(id) {
+	for _, f := range failing {
+		if !v.results.engine.Owns(f.id) {
 			continue
 		}
-		f, err := v.results.failures(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if f == nil {
-			continue
-		}
-		groups, _ := f.left(noted[id])
-		for _, g := range groups {
-			if g.Count > 0 {
+		groups, _ := f.left(noted)
+		for i := range groups {
+			if g := &groups[i]; g.Count > 0 {
 				addLeft(sum, g.Action, Left{g.Count, g.First})
 			}
 		}
