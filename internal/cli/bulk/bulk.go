@@ -76,7 +76,7 @@ func (o *listOptions) bind(fs *pflag.FlagSet) {
 	command.Grouped(fs, "Which", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.state, "state", "", "only bulk actions in this `STATE`, as in running, or interrupted in a data directory")
 		fs.StringVar(&o.filter.Tenant, "tenant", "", "only bulk actions of this `TENANT`")
-		fs.StringVar(&o.filter.Name, "name", "", "only bulk actions with this `TEXT` in their name")
+		fs.StringVar(&o.filter.Name, "name", "", "only bulk actions whose names have words that begin like those of this `TEXT`")
 		fs.StringVar(&o.filter.Label, "label", "", "only bulk actions with this label: `KEY=VALUE`, or KEY for any value")
 		fs.StringVar(&o.filter.Template, "template", "", "only bulk actions created from the template `NAME`")
 		o.limit = command.LimitFlag(fs, 50)
