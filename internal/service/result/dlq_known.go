@@ -82,6 +82,7 @@ func (s *Results) refresh(ctx context.Context) error {
 		gone[at] = true
 	}
 	var c changes
+	defer func() { k.settle(&c) }() // also after an error: what was read until then stays known
 	for _, p := range parts {
 		at := partOf{p.Partition, p.Mark.Start}
 		delete(gone, at)
@@ -89,7 +90,6 @@ func (s *Results) refresh(ctx context.Context) error {
 			continue
 		}
 		if err := s.readPart(ctx, p, at, &c); err != nil {
-			k.forget() // what has changed is not added up
 			return err
 		}
 	}
@@ -99,18 +99,10 @@ func (s *Results) refresh(ctx context.Context) error {
 		delete(k.parts, at)
 	}
 	noted, err := s.notedNow(ctx, &c)
-	if err != nil {
-		k.forget()
-		return err
+	if err == nil {
+		k.noted = noted
 	}
-	k.noted = noted
-	k.settle(&c)
-	return nil
-}
-
-// forget has all be read again.
-func (k *known) forget() {
-	*k = known{turn: k.turn, parts: map[partOf]*knownPart{}}
+	return err
 }
 
 // readPart reads a part again. What has ended and is known is not read.

@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -104,5 +105,14 @@ func TestWhatIsOpenIsAddedToAnAnswerAlone(t *testing.T) {
 	}
 	if after := d.answer(of, nil, nil, 10); !reflect.DeepEqual(after, before) {
 		t.Errorf("afterwards %+v, before %+v", after, before)
+	}
+}
+
+func TestWhoeverHasNoTurnWaitsNoLongerThanItsContext(t *testing.T) {
+	k := known{turn: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.lock(ctx); err == nil {
+		t.Error("a turn was taken that another one has")
 	}
 }
