@@ -18,6 +18,14 @@ type Record struct {
 	Value []byte
 }
 
+// Attendance is the answer to [Registry.CheckIn].
+type Attendance struct {
+	Records []Record // of the topic, the caller's own among them
+	// Expires is when the first record of another name expires, counted from the answer; 0 if there is none.
+	Expires time.Duration
+	Values  [][]byte // of the lasting records, in the order of the names
+}
+
 // Registry stores what nodes publish about themselves. Times are the store's.
 type Registry interface {
 	// Announce writes a record of a topic and replaces an earlier one of that name. The record
@@ -25,6 +33,9 @@ type Registry interface {
 	Announce(ctx context.Context, topic string, r Record, ttl time.Duration) error
 	// Announced lists the records of a topic that have not expired, by name.
 	Announced(ctx context.Context, topic string) ([]Record, error)
+	// CheckIn does the same as Announce, then Announced of that topic, then Lookup of each name,
+	// in as few round trips as the backend can. A record that does not exist has the value nil.
+	CheckIn(ctx context.Context, topic string, r Record, ttl time.Duration, names ...string) (Attendance, error)
 	// Swap creates, replaces or removes the lasting record of a name, if it is still what the
 	// caller saw last. A record is never empty: an empty slice, nil or not, stands for no
 	// record, both in old and in value. It returns the record after the call, nil for none,

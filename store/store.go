@@ -204,8 +204,9 @@ type Leases interface {
 	//  - Fencing: the token is newer than every one before; from now on all others are refused.
 	//  - Patient: a store that is a [Witness] returns ErrHeld while a former owner has precedence, see [ReturnFor].
 	Acquire(ctx context.Context, partition int, owner string, ttl time.Duration) (Token, error)
-	// Renew extends the lease to ttl from now, or returns ErrFenced.
-	Renew(ctx context.Context, partition int, tok Token, ttl time.Duration) error
+	// Renew extends the lease to ttl from now, or returns ErrFenced. It also returns the last commit
+	// of the partition, as Last does.
+	Renew(ctx context.Context, partition int, tok Token, ttl time.Duration) (Last, error)
 	// Release gives the lease back, so that the next owner need not wait. The token is refused
 	// from then on; a stale one changes nothing.
 	Release(ctx context.Context, partition int, tok Token) error

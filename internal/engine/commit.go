@@ -63,14 +63,25 @@ func (p *part) lost(err error) error {
 	return lost
 }
 
-// keepPast looks from time to time whether the store still has what it acknowledged.
-func (p *part) keepPast(ctx context.Context) {
-	if p.engine.past.Witness() == nil {
-		return
+// chime holds one signal that something is to be done.
+type chime chan struct{}
+
+func (c chime) ring() {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
-	for ctx.Err() == nil {
-		sleep(ctx, p.engine.opts.LeaseFor/3)
-		if lost := p.lost(p.engine.past.LookBack(ctx, p)); lost != nil {
+}
+
+// keepPast puts back what the store has lost whenever a renewal of the lease has shown that it lacks something.
+func (p *part) keepPast(ctx context.Context, behind chime) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-behind:
+		}
+		if lost := p.lost(p.engine.past.PutBack(ctx, p)); lost != nil {
 			p.mail.put(input{err: lost})
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/engine/readback"
 	"github.com/weirhq/weir/internal/engine/recall"
+	"github.com/weirhq/weir/internal/engine/scaling"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/internal/engine/telemetry"
 	"github.com/weirhq/weir/store"
@@ -88,7 +89,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.limits = limits.New(limits.Config{
 		Store: s, Shared: e.shared(), Node: e.node, Slots: o.Slots, Seed: randomSeed(), LeaseFor: o.LeaseFor, Log: o.Logger,
 		Wake: e.parts.wake, Known: func(resource string) { e.counts.KnowResource(resource) },
-		Settings: e.ScalingInForce, Members: e.fleet.Members,
+		Members: e.fleet.Members, Resting: e.fleet.Resting, Woken: e.fleet.Woken.Rung,
 	})
 	e.counts = telemetry.New(o.Slots, e.limits.Weight)
 	e.ops = &Operator{store: s, obey: e.limits.Obey}
@@ -97,7 +98,8 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.openItems()
 	e.member = own.NewMember(own.Config{
 		Store: s, Shared: e.shared(), Node: e.node, Slots: o.Slots, LeaseFor: o.LeaseFor, AcceptLoss: o.AcceptLoss,
-		Log: o.Logger, Past: e.past, Losses: &e.losses, Obey: e.limits.ObeyAll, Version: e.limits.Version,
+		Log: o.Logger, Past: e.past, Losses: &e.losses, Obey: e.obey, Version: e.limits.Version,
+		Reads: []string{limits.RecordName, scaling.SettingsRecord},
 		Moved: e.parts.moved,
 		Run:   func(ctx context.Context, t *own.Tenure) error { return newPart(e, t).own(ctx) },
 	}, e.layout, e.fleet)

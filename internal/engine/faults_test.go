@@ -198,7 +198,7 @@ func TestAnOwnerThatWasFencedStopsAndCommitsNothingMore(t *testing.T) {
 		if after, _ := s.Last(t.Context(), 0); after != last || commits.Load() != tried {
 			t.Errorf("last commit went from %+v to %+v, %d tries after the end", last, after, commits.Load()-tried)
 		}
-		if err := s.Renew(t.Context(), 0, tok, time.Hour); err != nil {
+		if _, err := s.Renew(t.Context(), 0, tok, time.Hour); err != nil {
 			t.Errorf("the new owner's lease was taken from it: %v", err)
 		}
 		if err := s.Release(t.Context(), 0, tok); err != nil {

@@ -78,11 +78,22 @@ func (e *Engine) lead(ctx context.Context, l *own.Leader) {
 	scaler := scaling.Scaler{
 		Store: e.store, Node: e.node, LeaseFor: e.opts.LeaseFor, Log: e.opts.Logger, Limits: e.limits, Counts: e.counts,
 		Settings: e.ScalingInForce, Partitions: func() int { return e.layout.Now().Partitions },
+		Fleet: e.fleet,
 	}
 	var work sync.WaitGroup
 	work.Go(func() { e.limits.Allot(ctx, l.Epoch()) })
 	work.Go(func() { scaler.Coordinate(ctx, l) })
 	work.Wait()
+}
+
+// obey has kept what was read of limits and settings when this node announced itself.
+func (e *Engine) obey(ctx context.Context, announced time.Time, records [][]byte) error {
+	set, err := scaling.Parse(records[1])
+	if err != nil {
+		return err
+	}
+	set = scaling.WithOptions(set, e.opts.Scaling, e.opts.Workers)
+	return e.limits.ObeyRead(ctx, announced, records[0], &set)
 }
 
 // ScalingInForce returns how workers follow the load: what operators set, and the engine's

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/engine/scaling"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/internal/engine/telemetry"
@@ -15,6 +16,7 @@ import (
 const (
 	observeEvery = time.Second
 	observeFor   = 200 * time.Millisecond // a loop that does not answer is left out this time
+	observeRest  = 3 * time.Second        // between two announcements while no node has anything to do
 )
 
 // observe looks at this node's lanes once a second and tells the leader and
@@ -23,6 +25,7 @@ func (e *Engine) observe(ctx context.Context) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
 	m := telemetry.NewLoadMeter()
+	rests := own.Seldom{Fleet: e.fleet, Every: min(observeRest, e.opts.LeaseFor/3)}
 	for failing := false; ; {
 		select {
 		case <-ctx.Done():
@@ -35,6 +38,9 @@ func (e *Engine) observe(ctx context.Context) {
 		read := e.intake.Looking()
 		node := e.lookAtLanes(ctx, m)
 		e.counts.Look(node)
+		if !failing && rests.TooSoon(node.At) {
+			continue
+		}
 		err := e.publish(ctx, node)
 		if err == nil {
 			err = e.lookAtPending(ctx, node, read)

@@ -37,7 +37,7 @@ func (o *Operator) Partitions(ctx context.Context) (int, error) {
 }
 
 // Nodes tells what every node of the fleet observed of itself and of its lanes,
-// within the last second or two.
+// within the last second or two, or three while none has anything to do.
 func (o *Operator) Nodes(ctx context.Context) ([]weir.Node, error) {
 	nodes, err := scaling.Nodes(ctx, o.store)
 	for _, n := range nodes {

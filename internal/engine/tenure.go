@@ -35,15 +35,15 @@ func (p *part) own(ctx context.Context) error {
 		slog.Int64("pending", p.Pending.Load()))
 	p.logDeath(ctx)
 	beside, cancel := context.WithCancel(stop)
-	over := make(chan struct{})
+	over, behind := make(chan struct{}), make(chime, 1)
 	var wg sync.WaitGroup
 	wg.Go(func() { p.readInbox(beside) })
 	wg.Go(func() {
-		if err := p.Keep(beside, func() { p.mail.put(input{renewed: true}) }); err != nil {
+		if err := p.Keep(beside, func() { p.mail.put(input{renewed: true}) }, behind.ring); err != nil {
 			p.mail.put(input{err: err})
 		}
 	})
-	wg.Go(func() { p.keepPast(beside) })
+	wg.Go(func() { p.keepPast(beside, behind) })
 	wg.Go(func() { p.retain(beside) })
 	wg.Go(func() { p.drain(ctx, over) })
 	writing, drop := context.WithCancel(stop) // a stop waits for what is being written

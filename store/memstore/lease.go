@@ -68,18 +68,18 @@ func nonce(partition int, epoch, lives uint64) uint64 {
 	return x | 1
 }
 
-// Renew extends the lease.
-func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) error {
+// Renew extends the lease and returns the last commit.
+func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) (store.Last, error) {
 	p, err := s.lock(ctx, partition)
 	if err != nil {
-		return err
+		return store.Last{}, err
 	}
 	defer p.mu.Unlock()
 	if !p.lease.valid(tok) {
-		return store.ErrFenced
+		return store.Last{}, store.ErrFenced
 	}
 	p.lease.until, p.lease.life = s.now()+int64(ttl), s.Lives()
-	return nil
+	return p.commit, nil
 }
 
 // Release frees the lease. The token is invalid afterwards.

@@ -35,7 +35,7 @@ func TestLeasesRunOutByTheClockGiven(t *testing.T) {
 	if _, err := s.Acquire(t.Context(), 0, "b", time.Second); err != nil {
 		t.Errorf("Acquire at the end = %v", err)
 	}
-	if err := s.Renew(t.Context(), 0, stale, time.Second); !errors.Is(err, store.ErrFenced) {
+	if _, err := s.Renew(t.Context(), 0, stale, time.Second); !errors.Is(err, store.ErrFenced) {
 		t.Errorf("Renew by the former owner = %v, want ErrFenced", err)
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/internal/inprocess"
 )
 
 // Swap creates, replaces or removes a lasting record, if it is what the caller saw last.
@@ -86,4 +88,9 @@ func (s *Store) List(ctx context.Context, prefix, after string, limit int) ([]st
 		records = append(records, store.Record{Name: name, Value: clone(r.lasting[name])})
 	}
 	return records, nil
+}
+
+// CheckIn announces a record, lists its topic and reads lasting records.
+func (s *Store) CheckIn(ctx context.Context, topic string, r store.Record, ttl time.Duration, names ...string) (store.Attendance, error) {
+	return inprocess.CheckIn(ctx, s.nodes, topic, r, ttl, names, s.Lookup)
 }

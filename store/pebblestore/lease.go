@@ -68,23 +68,23 @@ func newNonce() uint64 {
 	return binary.BigEndian.Uint64(n[:]) | 1
 }
 
-// Renew extends the lease. It writes nothing: see above.
-func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) error {
+// Renew extends the lease and returns the last commit. It writes nothing: see above.
+func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) (store.Last, error) {
 	if err := s.enter(ctx); err != nil {
-		return err
+		return store.Last{}, err
 	}
 	defer s.gate.leave()
 	p, err := s.partition(partition)
 	if err != nil {
-		return err
+		return store.Last{}, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.valid(tok) {
-		return store.ErrFenced
+		return store.Last{}, store.ErrFenced
 	}
 	p.until = time.Now().Add(ttl)
-	return nil
+	return store.Last{Number: p.number, By: p.by}, nil
 }
 
 // Release frees the lease. The token is invalid afterwards.

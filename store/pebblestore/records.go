@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/weirhq/weir/store"
+	"github.com/weirhq/weir/store/internal/inprocess"
 )
 
 // Swap creates, replaces or removes a lasting record, if it is what the caller saw last.
@@ -167,4 +169,9 @@ func unsealed(it *pebble.Iterator) (store.Record, error) {
 	name := string(it.Key()[prefixLen:])
 	value, err := store.UnsealRecord(name, bytes.Clone(sealed))
 	return store.Record{Name: name, Value: value}, err
+}
+
+// CheckIn announces a record, lists its topic and reads lasting records.
+func (s *Store) CheckIn(ctx context.Context, topic string, r store.Record, ttl time.Duration, names ...string) (store.Attendance, error) {
+	return inprocess.CheckIn(ctx, s.nodes, topic, r, ttl, names, s.Lookup)
 }

@@ -81,7 +81,7 @@ func TestAServerThatLostEverythingFencesTheOwner(t *testing.T) {
 	if err := s.Commit(t.Context(), 0, tok, &store.Batch{Number: 1}); !errors.Is(err, store.ErrFenced) {
 		t.Errorf("Commit after FLUSHALL = %v, want ErrFenced", err)
 	}
-	if err := s.Renew(t.Context(), 0, tok, time.Hour); !errors.Is(err, store.ErrFenced) {
+	if _, err := s.Renew(t.Context(), 0, tok, time.Hour); !errors.Is(err, store.ErrFenced) {
 		t.Errorf("Renew after FLUSHALL = %v, want ErrFenced", err)
 	}
 	next, err := s.Acquire(t.Context(), 0, "b", time.Hour)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -37,22 +38,26 @@ func (s *Store) acquire(ctx context.Context, partition int, owner string, ttl ti
 	return store.Token{Epoch: epoch, Nonce: nonce}, nil
 }
 
-// Renew extends the lease.
-func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) error {
+// Renew extends the lease and returns the last commit.
+func (s *Store) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) (store.Last, error) {
 	if err := s.enter(ctx); err != nil {
-		return err
+		return store.Last{}, err
 	}
 	if tok.Nonce == 0 {
-		return store.ErrFenced // what a released lease leaves
+		return store.Last{}, store.ErrFenced // what a released lease leaves
 	}
 	done, err := s.renewals.renew(ctx, s, renewal{partition, tokenText(tok), millis(ttl), nil})
 	switch {
 	case err != nil:
-		return s.failed(ctx, "renew", partition, err)
-	case !done:
-		return store.ErrFenced
+		return store.Last{}, s.failed(ctx, "renew", partition, err)
+	case done.fenced:
+		return store.Last{}, store.ErrFenced
 	}
-	return nil
+	last, err := parseLast(done.number, done.by)
+	if err != nil {
+		return store.Last{}, fmt.Errorf("last commit of partition %d: %w", partition, err)
+	}
+	return last, nil
 }
 
 // Release frees the lease. The token is invalid afterwards.

@@ -41,7 +41,7 @@ var _ store.Store = (*Store)(nil)
 
 const (
 	dialFor   = 2 * time.Second // until a server without an answer counts as unreachable
-	pingEvery = time.Second     // on a connection without traffic
+	pingEvery = 2 * time.Second // on a connection without traffic
 	answerIn  = 5 * time.Second // until a connection counts as dead
 
 	mostRedirects = 8 // to follow: nodes that point at each other will agree eventually

@@ -47,7 +47,8 @@ func (s *subject) attempt(ctx context.Context, call string) error {
 	case "Append with a claim":
 		return s.Append(ctx, s.partition, []byte("m"), store.Claim{Key: claimKey, Value: []byte("v")})
 	case "Renew":
-		return s.Renew(ctx, s.partition, s.token, time.Hour)
+		_, err := s.Renew(ctx, s.partition, s.token, time.Hour)
+		return err
 	case "PutBlocks":
 		return s.PutBlocks(ctx, s.partition, "ba_1", 0, [][]byte{[]byte("b")})
 	case "Acquire":

@@ -26,16 +26,18 @@ type renewal struct {
 	answer     chan renewed // holds one
 }
 
+// renewed is the answer to a renewal.
 type renewed struct {
-	done bool
-	err  error
+	fenced     bool   // the token is not the newest
+	number, by string // of the last commit
+	err        error
 }
 
 // collectFor is how long a renewal waits for others.
 const collectFor = 3 * time.Millisecond
 
-// renew reports whether a lease was extended; else its token is not the newest.
-func (r *renewals) renew(ctx context.Context, s *Store, one renewal) (bool, error) {
+// renew extends a lease if its token is the newest.
+func (r *renewals) renew(ctx context.Context, s *Store, one renewal) (renewed, error) {
 	one.answer = make(chan renewed, 1)
 	if s.client.Mode() == rueidis.ClientModeCluster {
 		s.renewAll(ctx, []renewal{one})
@@ -44,11 +46,11 @@ func (r *renewals) renew(ctx context.Context, s *Store, one renewal) (bool, erro
 	}
 	select {
 	case a := <-one.answer:
-		return a.done, a.err
+		return a, a.err
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return renewed{}, ctx.Err()
 	case <-s.life.Done():
-		return false, store.ErrClosed
+		return renewed{}, store.ErrClosed
 	}
 }
 
@@ -98,11 +100,11 @@ func (s *Store) renewAll(ctx context.Context, list []renewal) {
 	for _, one := range list {
 		keys, args = append(keys, s.keysOf(one.partition).forLease...), append(args, one.token)
 	}
-	done, err := s.exec(ctx, s.scripts.renew, keys, args...).AsIntSlice()
+	said, err := s.exec(ctx, s.scripts.renew, keys, args...).AsStrSlice()
 	for i, one := range list {
 		a := renewed{err: err}
 		if err == nil {
-			a.done = done[i] == 1
+			a = renewed{said[3*i] != "1", said[3*i+1], said[3*i+2], nil}
 		}
 		one.answer <- a
 	}

@@ -37,6 +37,9 @@ var announceLua string
 //go:embed lua/announced.lua
 var announcedLua string
 
+//go:embed lua/checkin.lua
+var checkInLua string
+
 //go:embed lua/incarnation.lua
 var incarnationLua string
 
@@ -66,7 +69,7 @@ type scripts struct {
 	commit, append, swap          script // what is waited for, see write
 	closeClaims                   script
 	acquire, renew, release, scan *rueidis.Lua
-	announce, announced           *rueidis.Lua
+	announce, announced, checkIn  *rueidis.Lua
 	incarnation                   *rueidis.Lua
 	quotaScripts
 }
@@ -91,6 +94,7 @@ func newScripts() scripts {
 		swap:        newScript(swapLua),
 		announce:    rueidis.NewLuaScript(announceLua),
 		announced:   rueidis.NewLuaScript(announcedLua),
+		checkIn:     rueidis.NewLuaScript(checkInLua),
 		incarnation: rueidis.NewLuaScript(serverLua + incarnationLua),
 
 		quotaScripts: newQuotaScripts(serverLua),

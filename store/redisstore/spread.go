@@ -190,7 +190,7 @@ func (s *Spread) Reclaim(ctx context.Context, partition int, owner string, ttl t
 }
 
 // Renew implements [store.Leases].
-func (s *Spread) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) error {
+func (s *Spread) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) (store.Last, error) {
 	return s.of(partition).Renew(ctx, partition, tok, ttl)
 }
 
@@ -207,6 +207,11 @@ func (s *Spread) Announce(ctx context.Context, topic string, r store.Record, ttl
 // Announced implements [store.Registry].
 func (s *Spread) Announced(ctx context.Context, topic string) ([]store.Record, error) {
 	return s.of(store.Control).Announced(ctx, topic)
+}
+
+// CheckIn implements [store.Registry].
+func (s *Spread) CheckIn(ctx context.Context, topic string, r store.Record, ttl time.Duration, names ...string) (store.Attendance, error) {
+	return s.of(store.Control).CheckIn(ctx, topic, r, ttl, names...)
 }
 
 // Swap implements [store.Registry].

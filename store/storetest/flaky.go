@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -215,8 +216,8 @@ func (f *Flaky) Acquire(ctx context.Context, partition int, owner string, ttl ti
 }
 
 // Renew may fail.
-func (f *Flaky) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) error {
-	return f.around(ctx, OpRenew, partition, func() error {
+func (f *Flaky) Renew(ctx context.Context, partition int, tok store.Token, ttl time.Duration) (store.Last, error) {
+	return asked(ctx, f, OpRenew, partition, func() (store.Last, error) {
 		return f.Store.Renew(ctx, partition, tok, ttl)
 	})
 }
@@ -240,6 +241,26 @@ func (f *Flaky) Announced(ctx context.Context, topic string) ([]store.Record, er
 	return asked(ctx, f, OpAnnounced, store.Control, func() ([]store.Record, error) {
 		return f.Store.Announced(ctx, topic)
 	})
+}
+
+// CheckIn may fail as each of its parts does.
+func (f *Flaky) CheckIn(ctx context.Context, topic string, r store.Record, ttl time.Duration, names ...string) (store.Attendance, error) {
+	a, err := asked(ctx, f, OpAnnounce, store.Control, func() (store.Attendance, error) {
+		return f.Store.CheckIn(ctx, topic, r, ttl)
+	})
+	if err != nil {
+		return a, err
+	}
+	if a.Records, err = f.Announced(ctx, topic); err != nil {
+		return a, err
+	}
+	a.Values = make([][]byte, len(names))
+	for i, name := range names {
+		if a.Values[i], err = f.Lookup(ctx, name); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return a, err
+		}
+	}
+	return a, nil
 }
 
 // Swap may fail, as a call of partition [store.Control].

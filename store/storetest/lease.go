@@ -45,24 +45,36 @@ var leaseCases = []testCase{
 			t.Fatalf("token %+v is not newer than %+v", second, first)
 		}
 		wantErr(t, s.Commit(t.Context(), part, first, set(1)), store.ErrFenced)
-		wantErr(t, s.Renew(t.Context(), part, first, long), store.ErrFenced)
+		wantErr(t, renew(t, s, first), store.ErrFenced)
 		must(t, s.Commit(t.Context(), part, second, set(1)))
 	}},
 	{"a lease that has run out is free, and its token fenced once another has it", func(t *testing.T, s store.Store) {
 		stale, err := s.Acquire(t.Context(), part, "a", brief)
 		must(t, err)
 		tok := await(t, s, "b")
-		wantErr(t, s.Renew(t.Context(), part, stale, long), store.ErrFenced)
+		wantErr(t, renew(t, s, stale), store.ErrFenced)
 		wantErr(t, s.Commit(t.Context(), part, stale, set(1)), store.ErrFenced)
 		must(t, s.Commit(t.Context(), part, tok, set(1)))
 	}},
 	{"a renewed lease lasts", func(t *testing.T, s store.Store) {
 		tok, err := s.Acquire(t.Context(), part, "a", brief)
 		must(t, err)
-		must(t, s.Renew(t.Context(), part, tok, long))
+		must(t, renew(t, s, tok))
 		<-time.After(brief + brief/2)
 		_, err = s.Acquire(t.Context(), part, "b", long)
 		wantErr(t, err, store.ErrHeld)
+	}},
+	{"renewing a lease returns the last commit", func(t *testing.T, s store.Store) {
+		tok := acquire(t, s, part, "a")
+		for i := range uint64(3) {
+			last, err := s.Renew(t.Context(), part, tok, long)
+			must(t, err)
+			want(t, "number of the last commit", last.Number, i)
+			if known, err := s.Last(t.Context(), part); err != nil || known != last {
+				t.Errorf("Renew returned %+v, Last %+v, %v", last, known, err)
+			}
+			must(t, s.Commit(t.Context(), part, tok, set(i+1)))
+		}
 	}},
 	{"a released lease is free at once", func(t *testing.T, s store.Store) {
 		tok := acquire(t, s, part, "a")
@@ -75,7 +87,7 @@ var leaseCases = []testCase{
 	{"a token given back is worth nothing", func(t *testing.T, s store.Store) {
 		tok := acquire(t, s, part, "a")
 		must(t, s.Release(t.Context(), part, tok))
-		wantErr(t, s.Renew(t.Context(), part, tok, long), store.ErrFenced)
+		wantErr(t, renew(t, s, tok), store.ErrFenced)
 		wantErr(t, s.Commit(t.Context(), part, tok, set(1)), store.ErrFenced)
 	}},
 	{"releasing with a stale token changes nothing", func(t *testing.T, s store.Store) {
@@ -130,7 +142,7 @@ var closeCases = []testCase{
 			func() error { return s.Append(t.Context(), part, []byte("m"), store.Claim{}) },
 			func() error { _, err := s.Read(t.Context(), part, 0, 1); return err },
 			func() error { return s.PutBlocks(t.Context(), part, bulk, 0, [][]byte{{1}}) },
-			func() error { return s.Renew(t.Context(), part, tok, long) },
+			func() error { return renew(t, s, tok) },
 			func() error { return s.Scan(t.Context(), part, nil, func(_, _ []byte) error { return nil }) },
 		}
 		var begun, wg sync.WaitGroup
@@ -156,4 +168,11 @@ var closeCases = []testCase{
 			t.Fatalf("Durability() = %q, want memory, disk or replicated", d)
 		}
 	}},
+}
+
+// renew extends the lease of part.
+func renew(t fataler, s store.Store, tok store.Token) error {
+	t.Helper()
+	_, err := s.Renew(t.Context(), part, tok, long)
+	return err
 }

@@ -60,6 +60,44 @@ var registryCases = []testCase{
 		announce(t, s, "nodes", "none", "", 0)
 		want(t, "records", announcedIn(t, s, "nodes"), `[b="2"]`)
 	}},
+	{"a check-in announces, lists the topic and reads records", func(t *testing.T, s store.Store) {
+		announce(t, s, "nodes", "b", "2", long)
+		announce(t, s, "lanes", "c", "3", brief)
+		_, err := s.Swap(t.Context(), "map", nil, []byte("one"))
+		must(t, err)
+		want(t, "check-in", checkIn(t, s, "a", "1", "map", "none"), `[a="1" b="2"] [one nil]`)
+		want(t, "check-in without records", checkIn(t, s, "a", "4"), `[a="4" b="2"] []`)
+		want(t, "nodes", announcedIn(t, s, "nodes"), `[a="4" b="2"]`)
+	}},
+	{"a check-in tells when the first other record expires", func(t *testing.T, s store.Store) {
+		first := func(ttl time.Duration) time.Duration {
+			a, err := s.CheckIn(t.Context(), "nodes", store.Record{Name: "a"}, ttl)
+			must(t, err)
+			return a.Expires
+		}
+		want(t, "time without another", first(brief/2), time.Duration(0))
+		announce(t, s, "nodes", "b", "2", long)
+		announce(t, s, "nodes", "c", "3", 2*long)
+		if got := first(brief); got <= long/2 || got > long+time.Millisecond {
+			t.Errorf("the first record expires in %v, want about %v", got, long)
+		}
+	}},
+	{"a check-in with a ttl of 0 removes the record, and lists none that is gone", func(t *testing.T, s store.Store) {
+		announce(t, s, "nodes", "a", "1", long)
+		announce(t, s, "nodes", "b", "2", brief)
+		began := time.Now()
+		for {
+			a, err := s.CheckIn(t.Context(), "nodes", store.Record{Name: "a"}, 0)
+			must(t, err)
+			if len(a.Records) == 0 {
+				return
+			}
+			if time.Since(began) > patience {
+				t.Fatalf("%d records after %v, want none", len(a.Records), patience)
+			}
+			<-time.After(brief / 10)
+		}
+	}},
 	{"records are copied", func(t *testing.T, s store.Store) {
 		value := []byte("one")
 		must(t, s.Announce(t.Context(), "nodes", store.Record{Name: "a", Value: value}, long))
@@ -86,6 +124,8 @@ var registryCases = []testCase{
 		wantErr(t, s.Announce(t.Context(), "nodes", store.Record{Name: "a"}, long), store.ErrClosed)
 		_, err := s.Announced(t.Context(), "nodes")
 		wantErr(t, err, store.ErrClosed)
+		_, err = s.CheckIn(t.Context(), "nodes", store.Record{Name: "a"}, long, "map")
+		wantErr(t, err, store.ErrClosed)
 		_, err = s.Swap(t.Context(), "map", nil, []byte("one"))
 		wantErr(t, err, store.ErrClosed)
 		_, err = s.Lookup(t.Context(), "map")
@@ -100,11 +140,31 @@ func announce(t fataler, s store.Store, topic, name, value string, ttl time.Dura
 	must(t, s.Announce(t.Context(), topic, store.Record{Name: name, Value: []byte(value)}, ttl))
 }
 
+// checkIn returns what a check-in to the nodes answers: the records of the topic, and the values of those that are named.
+func checkIn(t fataler, s store.Store, name, value string, names ...string) string {
+	t.Helper()
+	a, err := s.CheckIn(t.Context(), "nodes", store.Record{Name: name, Value: []byte(value)}, long, names...)
+	must(t, err)
+	values := make([]string, len(a.Values))
+	for i, v := range a.Values {
+		values[i] = string(v)
+		if v == nil {
+			values[i] = "nil"
+		}
+	}
+	return fmt.Sprint(recordList(a.Records), " ", values)
+}
+
 // announcedIn returns the records of a topic as name="value", in the order of the list.
 func announcedIn(t fataler, s store.Store, topic string) string {
 	t.Helper()
 	records, err := s.Announced(t.Context(), topic)
 	must(t, err)
+	return recordList(records)
+}
+
+// recordList writes records as name="value", in their order.
+func recordList(records []store.Record) string {
 	list := make([]string, len(records))
 	for i, r := range records {
 		list[i] = fmt.Sprintf("%s=%q", r.Name, r.Value)

@@ -14,6 +14,7 @@ import (
 const (
 	allotEvery = 250 * time.Millisecond // while a limit is in use
 	allotIdle  = time.Second            // while no work uses it
+	allotRest  = 5 * time.Second        // while no node has anything to do
 	allotAgain = time.Second            // after which targets are written again: the store may have lost them
 )
 
@@ -42,9 +43,13 @@ func (c *Control) allotOne(ctx context.Context, epoch uint64, l sharedLimit) err
 				slog.String("resource", l.Resource), slog.Any("error", err))
 		}
 		failing = err != nil
-		if inUse || failing {
+		woken := c.Woken()
+		switch {
+		case inUse || failing:
 			own.Pause(ctx, allotEvery, nil)
-		} else {
+		case c.Resting():
+			own.Pause(ctx, allotRest, woken)
+		default:
 			own.Pause(ctx, allotIdle, nil)
 		}
 	}

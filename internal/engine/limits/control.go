@@ -37,10 +37,11 @@ type Config struct {
 	Wake func(changed bool)
 	// Known is told of every resource that is new.
 	Known func(resource string)
-	// Settings reads the circuits and rules that operators have set.
-	Settings func(context.Context) (weir.Scaling, error)
 	// Members lists all nodes, and those among them that are silent.
 	Members func() (names []string, silent map[string]bool)
+	// Resting reports whether no node has anything to do, and Woken returns what is closed when that ends.
+	Resting func() bool
+	Woken   func() <-chan struct{}
 }
 
 // Control is what this node knows of limits, and its capacity within them. It is safe for use

@@ -44,13 +44,7 @@ func (c *Control) Describe(now int64, n *weir.Node) {
 }
 
 // obeySettings opens and closes breakers, and chooses rules, as operators have set them.
-func (c *Control) obeySettings(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, c.LeaseFor/3)
-	defer cancel()
-	set, err := c.Settings(ctx)
-	if err != nil {
-		return err
-	}
+func (c *Control) obeySettings(set *weir.Scaling) {
 	now := time.Now().UnixNano()
 	c.can.do(func(n *capacity.Node) {
 		for _, r := range n.Resources() {
@@ -66,5 +60,4 @@ func (c *Control) obeySettings(ctx context.Context) error {
 			}
 		}
 	})
-	return nil
 }

@@ -18,7 +18,8 @@ import (
 // is a leader. Two rules see to that:
 //
 //   - A node that shares its store announces itself, and reads the limits after
-//     that, four times a second. What it has read is good for Within from the
+//     that, four times a second, and once a second while no node has anything to
+//     do. What it has read is good for Within from the
 //     announcement on; after that it starts nothing before it has read them again.
 //   - A change of limits is answered when every announced node has said that it
 //     keeps to this version or a newer one, or Within after it was written.
@@ -81,15 +82,13 @@ func (c *Control) First(ctx context.Context) bool {
 	return false
 }
 
-// ObeyAll reads what operators have set of limits, circuits and rules, and has it
-// kept. This node announced itself after announced, so it counts from then on.
-func (c *Control) ObeyAll(ctx context.Context, announced time.Time) error {
-	if err := c.Obey(ctx); err != nil {
+// ObeyRead has kept what was read of limits, and of circuits and rules, that operators have set. This node announced
+// itself after announced, and the record of limits was read after that: it counts from then on.
+func (c *Control) ObeyRead(ctx context.Context, announced time.Time, raw []byte, settings *weir.Scaling) error {
+	if err := c.keep(ctx, func(context.Context) ([]byte, error) { return raw, nil }); err != nil {
 		return err
 	}
-	if err := c.obeySettings(ctx); err != nil {
-		return err
-	}
+	c.obeySettings(settings)
 	lapsed := !c.Current(time.Now())
 	life := min(Within, c.LeaseFor)
 	end := announced.Add(life - life/100) // clocks may run at different speeds
@@ -111,11 +110,20 @@ func (c *Control) Current(now time.Time) bool {
 
 // Obey reads the limits that operators have set, and has them kept if they have changed.
 func (c *Control) Obey(ctx context.Context) error {
+	return c.keep(ctx, func(ctx context.Context) ([]byte, error) { return lookup(ctx, c.Store) })
+}
+
+// keep has limits kept as soon as they are read, one reading at a time.
+func (c *Control) keep(ctx context.Context, read func(context.Context) ([]byte, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, c.LeaseFor/3)
 	defer cancel()
 	c.reading.Lock()
 	defer c.reading.Unlock()
-	set, raw, err := read(ctx, c.Store)
+	raw, err := read(ctx)
+	if err != nil {
+		return err
+	}
+	set, err := parse(raw)
 	if err != nil {
 		return err
 	}
@@ -150,7 +158,7 @@ func (c *Control) restore(ctx context.Context, there []byte) error {
 	c.mu.Lock()
 	mine := c.raw
 	c.mu.Unlock()
-	if _, err := c.Store.Swap(ctx, recordName, there, mine); err != nil {
+	if _, err := c.Store.Swap(ctx, RecordName, there, mine); err != nil {
 		return fmt.Errorf("put back limits: %w", err)
 	}
 	return nil

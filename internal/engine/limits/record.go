@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	recordName = "limits"
+	// RecordName names the record of what operators have set.
+	RecordName = "limits"
 	maxLimited = 10_000 // tenants with settings of their own: all nodes hold them in memory
 )
 
@@ -32,17 +33,29 @@ func Read(ctx context.Context, s store.Registry) (weir.Limits, error) {
 }
 
 func read(ctx context.Context, s store.Registry) (r record, raw []byte, err error) {
-	raw, err = s.Lookup(ctx, recordName)
-	if errors.Is(err, store.ErrNotFound) {
-		return r, nil, nil
+	if raw, err = lookup(ctx, s); err == nil {
+		r, err = parse(raw)
 	}
-	if err == nil {
-		err = json.Unmarshal(raw, &r)
+	return r, raw, err
+}
+
+// lookup reads the record, nil if there is none.
+func lookup(ctx context.Context, s store.Registry) ([]byte, error) {
+	raw, err := s.Lookup(ctx, RecordName)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("read limits: %w", err)
 	}
-	if err != nil {
-		return r, nil, fmt.Errorf("read limits: %w", err)
+	return raw, nil
+}
+
+func parse(raw []byte) (r record, err error) {
+	if raw == nil {
+		return r, nil
 	}
-	return r, raw, nil
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return record{}, fmt.Errorf("read limits: %w", err)
+	}
+	return r, nil
 }
 
 // Change changes the limits on all nodes, also for work that runs. When it returns, the change is in
@@ -76,7 +89,7 @@ func write(ctx context.Context, s store.Store, change func(*weir.Limits) error) 
 		if err != nil || r.Version == was {
 			return was, err
 		}
-		now, err := s.Swap(ctx, recordName, old, raw)
+		now, err := s.Swap(ctx, RecordName, old, raw)
 		if err != nil {
 			return 0, fmt.Errorf("write limits: %w", err)
 		}

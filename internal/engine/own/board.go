@@ -26,7 +26,7 @@ func TellLimits(ctx context.Context, s store.Inbox) error {
 // a notice says is only for people.
 type notice struct {
 	Node string `json:"node"`
-	What string `json:"what"` // joined, left, released, map
+	What string `json:"what"` // joined, left, owns less, works, released, stepped down, map, limits
 	Of   int    `json:"of,omitempty"`
 }
 
@@ -88,13 +88,15 @@ func (f *Fleet) ReadBoard(ctx context.Context) {
 // retryEvery is how soon a store that does not answer is asked again.
 const retryEvery = 200 * time.Millisecond
 
-// Pause waits for d, for news, or for the end of ctx.
-func Pause(ctx context.Context, d time.Duration, news <-chan struct{}) {
+// Pause waits for d, for news, or for the end of ctx. It reports whether d has passed.
+func Pause(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return true
 	case <-news:
 	case <-ctx.Done():
 	}
+	return false
 }

@@ -18,6 +18,8 @@ import (
 const (
 	nodesTopic    = "nodes"
 	announceEvery = 250 * time.Millisecond
+	restEvery     = time.Second     // at rest: sooner than what was read of the limits ends to hold
+	awakeFor      = 3 * time.Second // without work until a node is at rest
 )
 
 // Record is what a node tells the others about itself.
@@ -27,6 +29,8 @@ type Record struct {
 	Taking  []int         `json:"taking,omitempty"`  // partitions that it has the lease of, and is loading
 	Limits  uint64        `json:"limits,omitempty"`  // version of the limits that it keeps to
 	Beat    uint64        `json:"beat,omitempty"`    // counts its announcements
+	Rest    bool          `json:"rest,omitempty"`    // it announces itself less often for now
+	Leads   bool          `json:"leads,omitempty"`   // it decides for all
 	// InDoubt says that it takes no partition for now but those that it had last, see [doubt].
 	InDoubt bool `json:"in_doubt,omitempty"`
 	// Stopped is why it does not run partitions that are its to run.
@@ -43,10 +47,14 @@ type Fleet struct {
 	Left func(partition int)
 	// News rings when another node tells something.
 	News Bell
+	// Woken rings when this node is at rest no more; see [Fleet.Resting].
+	Woken Bell
 
 	mu    sync.Mutex
 	nodes map[string]Record // live ones
 	heard hearing
+
+	rests atomic.Bool // there is nothing to do
 
 	leads        atomic.Bool   // this node decides for all
 	beat         atomic.Uint64 // announcements of this node
@@ -62,10 +70,25 @@ func NewFleet(s store.Store, node string, leaseFor time.Duration, log *slog.Logg
 
 // Look reads what the nodes have announced.
 func (f *Fleet) Look(ctx context.Context) error {
-	nodes, err := Announced(ctx, f.store)
+	records, err := f.store.Announced(ctx, nodesTopic)
 	if err != nil {
 		return err
 	}
+	return f.look(records)
+}
+
+// look takes note of what the nodes have announced.
+func (f *Fleet) look(records []store.Record) error {
+	nodes, err := decode(records)
+	if err != nil {
+		return err
+	}
+	led := f.led()
+	defer func() {
+		if led && !f.led() {
+			f.News.Ring() // the leader is gone: its lease has run out, too
+		}
+	}()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.nodes = nodes
@@ -86,6 +109,11 @@ func Announced(ctx context.Context, s store.Registry) (map[string]Record, error)
 	if err != nil {
 		return nil, err
 	}
+	return decode(records)
+}
+
+// decode reads the records of nodes, by name.
+func decode(records []store.Record) (map[string]Record, error) {
 	nodes := make(map[string]Record, len(records))
 	for _, r := range records {
 		var n Record
@@ -116,6 +144,46 @@ func (f *Fleet) Members() (names []string, silent map[string]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Sorted(maps.Keys(f.nodes)), f.heard.silent()
+}
+
+// Resting reports whether no node has anything to do, as far as this one knows. What looks at the store regularly does so
+// less often then.
+func (f *Fleet) Resting() bool { return f.rests.Load() }
+
+// rest notes whether there is nothing to do, and wakes what waits for the end of that.
+func (f *Fleet) rest(rests bool) {
+	if f.rests.Swap(rests) && !rests {
+		f.Woken.Ring()
+	}
+}
+
+// led reports whether a live node says that it leads.
+func (f *Fleet) led() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range f.nodes {
+		if n.Leads {
+			return true
+		}
+	}
+	return false
+}
+
+// busy reports whether a node has items to do, or takes a partition, or does not run what it should.
+func (f *Fleet) busy() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range f.nodes {
+		if len(n.Taking) > 0 || len(n.Stopped) > 0 || n.InDoubt {
+			return true
+		}
+		for _, items := range n.Pending {
+			if items > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // pending is how many items a partition has to do, as its owner says.

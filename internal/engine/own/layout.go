@@ -230,15 +230,21 @@ func (l *Layout) restore(ctx context.Context) error {
 func (l *Layout) Read(ctx context.Context) ([]byte, *Map, error) {
 	asked := time.Now()
 	raw, err := l.store.Lookup(ctx, layoutName)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, nil, fmt.Errorf("read the map of partitions: %w", err)
+	}
+	m, err := l.follow(asked, raw)
+	return raw, m, err
+}
+
+// follow follows a map that was read after asked; nil means that there is none.
+func (l *Layout) follow(asked time.Time, raw []byte) (*Map, error) {
+	if raw == nil {
+		return nil, nil //nolint:nilnil // the caller writes one
 	}
 	m, err := parseMap(raw)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if known := l.Now(); known != nil && known.Generation > m.Generation { // the store was set back: finish that change again
 		again := *known
@@ -250,7 +256,7 @@ func (l *Layout) Read(ctx context.Context) ([]byte, *Map, error) {
 	}
 	l.current.Store(m)
 	l.read.Store(&asked)
-	return raw, m, nil
+	return m, nil
 }
 
 // write replaces the map, unless another node did: callers that must know read it again.

@@ -31,7 +31,16 @@ func (f *Fleet) Lead(ctx context.Context, work func(context.Context, *Leader)) {
 			f.log.LogAttrs(ctx, slog.LevelWarn, "leader's lease not asked for, will ask again", slog.Any("error", err))
 			Pause(ctx, retryEvery, nil)
 		}
-		Pause(ctx, f.leaseFor/4, news)
+		f.waitToLead(ctx, news)
+	}
+}
+
+// waitToLead waits until the leader's lease may be free. While a live node says that it leads, the store is hardly asked.
+func (f *Fleet) waitToLead(ctx context.Context, news <-chan struct{}) {
+	for range 4 {
+		if !Pause(ctx, f.leaseFor/4, news) || !f.led() {
+			return
+		}
 	}
 }
 
@@ -83,12 +92,12 @@ func (f *Fleet) leadWith(ctx context.Context, l *Leader, work func(context.Conte
 	var done sync.WaitGroup
 	done.Go(func() { work(ctx, l) })
 	for renewed := time.Now(); ; {
-		Pause(ctx, f.leaseFor/3, nil)
+		Pause(ctx, untilNext(f.leaseFor/3), nil) // with the leases of partitions
 		if ctx.Err() != nil {
 			break
 		}
 		asked := time.Now()
-		err := l.store.Renew(ctx, store.Control, l.token, f.leaseFor)
+		_, err := l.store.Renew(ctx, store.Control, l.token, f.leaseFor)
 		if err == nil {
 			renewed = asked
 			f.clearBoard(ctx, l)

@@ -28,8 +28,10 @@ type Config struct {
 	Past       *recall.Past
 	Losses     *loss.Book
 
-	// Obey has the limits kept that hold now; this node was announced after a time. Version is that of the limits that it keeps to.
-	Obey    func(ctx context.Context, announced time.Time) error
+	// Obey has the limits kept that hold now, as the records named in Reads say; this node was announced after a time, and
+	// the records were read after that. Version is that of the limits that it keeps to.
+	Obey    func(ctx context.Context, announced time.Time, records [][]byte) error
+	Reads   []string
 	Version func() uint64
 	// Moved is told that other nodes run other partitions than before; see [Member.Reach].
 	Moved func()
@@ -51,6 +53,7 @@ type Member struct {
 	health  health
 
 	ctx   context.Context // of Stay, as all that follows
+	rest  rest
 	owned map[int]context.CancelFunc
 	ended chan release
 	doubt doubt
@@ -78,7 +81,8 @@ func (m *Member) Stay(ctx context.Context) error {
 	changed := "joined" // what to tell the others once it is announced
 	for ctx.Err() == nil {
 		news := m.fleet.News.Rung()
-		if err := m.look(ctx); err == nil {
+		err := m.look(ctx)
+		if err == nil {
 			m.follow()
 			m.survey()
 			if changed != "" {
@@ -88,15 +92,22 @@ func (m *Member) Stay(ctx context.Context) error {
 		} else if ctx.Err() == nil {
 			m.Log.LogAttrs(ctx, slog.LevelWarn, "the other nodes are not known, will ask again", slog.Any("error", err))
 		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		case <-news:
-		case x := <-m.ended:
-			if err := m.end(x); err != nil {
-				return errors.Join(err, m.leave())
+		if m.settle(time.Now(), err == nil) {
+			m.fleet.Tell(ctx, "works", 0)
+		}
+		for wait := true; wait && ctx.Err() == nil; {
+			wait = false
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+				wait = m.canWait(time.Now())
+			case <-news:
+			case x := <-m.ended:
+				if err := m.end(x); err != nil {
+					return errors.Join(err, m.leave())
+				}
+				changed = "owns less"
 			}
-			changed = "owns less"
 		}
 	}
 	return m.leave()
@@ -107,47 +118,51 @@ func (m *Member) Stay(ctx context.Context) error {
 func (m *Member) lookAround(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.LeaseFor/3)
 	defer cancel()
-	if err := m.announceAndObey(ctx); err != nil {
+	asked := time.Now()
+	raw, err := m.announceAndObey(ctx, asked)
+	if err != nil {
 		return err
 	}
-	if err := m.fleet.Look(ctx); err != nil {
-		return err
-	}
-	old, now, err := m.layout.Read(ctx)
+	now, err := m.layout.follow(asked, raw)
 	switch {
 	case err != nil:
 		return err
 	case now == nil:
 		return m.layout.restore(ctx)
 	case now.Closing:
-		return m.layout.closeClaims(ctx, old, now) // the node that began it may have died
+		return m.layout.closeClaims(ctx, raw, now) // the node that began it may have died
 	}
 	return m.layout.settleLosses(ctx, now)
 }
 
-// announceAndObey announces this node, reads the limits, and says so if they
-// have changed: the caller that changed them waits for that.
-func (m *Member) announceAndObey(ctx context.Context) error {
-	before := time.Now()
-	said, err := m.announce(ctx)
+// announceAndObey announces this node, looks who is there, has the limits kept, and says so if they
+// have changed: the caller that changed them waits for that. It returns the map of partitions.
+func (m *Member) announceAndObey(ctx context.Context, asked time.Time) (layout []byte, err error) {
+	self, raw, err := m.self()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := m.Obey(ctx, before); err != nil {
-		return err
+	here, err := m.Store.CheckIn(ctx, nodesTopic, raw, m.LeaseFor, append([]string{layoutName}, m.Reads...)...)
+	if err != nil {
+		return nil, err
 	}
-	if m.Version() != said {
-		_, err = m.announce(ctx)
+	if err := m.Obey(ctx, asked, here.Values[1:]); err != nil {
+		return nil, err
 	}
-	return err
+	m.rest.looked(asked, here.Expires)
+	if m.Version() != self.Limits {
+		if _, raw, err = m.self(); err == nil {
+			err = m.Store.Announce(ctx, nodesTopic, raw, m.LeaseFor)
+		}
+	}
+	return here.Values[0], errors.Join(err, m.fleet.look(here.Records))
 }
 
-// announce tells the others about this node, and returns the version of the
-// limits that it said it keeps to.
-func (m *Member) announce(ctx context.Context) (limits uint64, err error) {
-	self := Record{
+// self returns what this node tells the others about itself.
+func (m *Member) self() (self Record, encoded store.Record, err error) {
+	self = Record{
 		Slots: m.Slots, Pending: map[int]int64{}, Limits: m.Version(), Stopped: m.health.reasons(),
-		InDoubt: m.fleet.inDoubt.Load(), Beat: m.fleet.beat.Add(1),
+		InDoubt: m.fleet.inDoubt.Load(), Beat: m.fleet.beat.Add(1), Rest: m.fleet.Resting() && !m.works(), Leads: m.fleet.Leads(),
 	}
 	for i := range m.running {
 		if t := m.Running(i); t != nil {
@@ -157,10 +172,7 @@ func (m *Member) announce(ctx context.Context) (limits uint64, err error) {
 		}
 	}
 	raw, err := json.Marshal(self)
-	if err != nil {
-		return 0, err
-	}
-	return self.Limits, m.Store.Announce(ctx, nodesTopic, store.Record{Name: m.Node, Value: raw}, m.LeaseFor)
+	return self, store.Record{Name: m.Node, Value: raw}, err
 }
 
 // release is how the owning of a partition ended.

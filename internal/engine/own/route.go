@@ -64,8 +64,8 @@ func (r *Router) Place(ctx context.Context, tenant, key string) (Place, error) {
 	return Place{table.Keyed(tenant, key), generation}, nil
 }
 
-// lookAgainAfter is how old the knowledge of the map and of the partitions' load may be.
-const lookAgainAfter = time.Second
+// lookAgainAfter is how old the knowledge of the map and of the partitions' load may be. An engine that runs looks sooner.
+const lookAgainAfter = restEvery + restEvery/2
 
 // lookAgain reads the map and who has how much to do, if that was long ago: an
 // engine that only submits does not hear of it otherwise.

@@ -139,8 +139,9 @@ func CertainlyBefore(now, end time.Time) bool {
 }
 
 // Keep renews the lease at a third of its time, and sooner if that failed: other nodes wait for it. It calls renewed
-// when the lease is certain again after a doubt, and returns an error if another node has it.
-func (t *Tenure) Keep(ctx context.Context, renewed func()) error {
+// when the lease is certain again after a doubt, and behind when the store turns out to lack what it has acknowledged:
+// a partition in which nothing happens would not notice otherwise. It returns an error if another node has the lease.
+func (t *Tenure) Keep(ctx context.Context, renewed, behind func()) error {
 	every := t.of.LeaseFor / 3
 	for wait := untilNext(every); ; {
 		Pause(ctx, wait, nil)
@@ -149,11 +150,15 @@ func (t *Tenure) Keep(ctx context.Context, renewed func()) error {
 		}
 		wait = untilNext(every)
 		doubted := !t.Sure(time.Now())
-		err := t.Extend(ctx)
+		look := t.of.Past.Look(t.no) // before the store is asked
+		last, err := t.extend(ctx)
 		switch {
 		case err == nil:
 			if doubted {
 				renewed()
+			}
+			if !look(last) {
+				behind()
 			}
 		case errors.Is(err, store.ErrFenced):
 			return fmt.Errorf("partition %d: renew lease: %w", t.no, err)
@@ -172,14 +177,20 @@ func untilNext(every time.Duration) time.Duration {
 
 // Extend renews the lease, and does not wait for ever for the store's answer.
 func (t *Tenure) Extend(ctx context.Context) error {
+	_, err := t.extend(ctx)
+	return err
+}
+
+// extend renews the lease, and returns the last commit.
+func (t *Tenure) extend(ctx context.Context) (store.Last, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.of.LeaseFor/3)
 	defer cancel()
 	asked := time.Now()
-	err := t.of.Store.Renew(ctx, t.no, t.token, t.of.LeaseFor)
+	last, err := t.of.Store.Renew(ctx, t.no, t.token, t.of.LeaseFor)
 	if err == nil {
 		t.believe(asked)
 	}
-	return err
+	return last, err
 }
 
 // Shared reports whether other processes may use a store, too.

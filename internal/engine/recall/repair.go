@@ -76,23 +76,29 @@ func outlast(ctx context.Context, by time.Duration) (context.Context, context.Ca
 	return longer, func() { stop(); cancel() }
 }
 
-// LookBack looks whether the store still has what it acknowledged, and puts back what it has lost. A partition in which
-// nothing happens would not notice otherwise.
-func (p *Past) LookBack(ctx context.Context, o Owner) error {
-	no := o.Partition()
-	acked := p.acked(no) // before the look: what is acknowledged after it may not be there yet
-	last, err := p.store.Last(ctx, no)
-	switch {
-	case err != nil:
-		return err
-	case last.Number >= acked:
-		p.age(no, time.Now())
-		return nil
+// Look begins a look at a partition, before the store is asked: what is acknowledged later may not be in the answer yet.
+// The function that it returns takes the last commit from the answer, and reports whether the store still has what it
+// acknowledged.
+func (p *Past) Look(no int) func(store.Last) bool {
+	if p.witness == nil {
+		return func(store.Last) bool { return true }
 	}
-	of := &p.parts[no]
+	acked := p.acked(no)
+	return func(last store.Last) bool {
+		if last.Number < acked {
+			return false
+		}
+		p.age(no, time.Now())
+		return true
+	}
+}
+
+// PutBack puts back what the store has lost of a partition that is running.
+func (p *Past) PutBack(ctx context.Context, o Owner) error {
+	of := &p.parts[o.Partition()]
 	of.writing.Lock()
 	defer of.writing.Unlock()
-	_, err = p.mend(ctx, o)
+	_, err := p.mend(ctx, o)
 	return err
 }
 

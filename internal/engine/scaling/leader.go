@@ -19,7 +19,10 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-const decideEvery = time.Second
+const (
+	decideEvery = time.Second
+	decideRest  = 5 * time.Second // while no node has anything to do
+)
 
 // Scaler decides on the workers of all lanes while its node leads.
 type Scaler struct {
@@ -31,6 +34,7 @@ type Scaler struct {
 	Counts     *telemetry.Recorder
 	Settings   func(context.Context) (weir.Scaling, error) // in force
 	Partitions func() int                                  // that new work is spread over
+	Fleet      *own.Fleet
 }
 
 // Coordinate is the leader's work on lanes: it reads what all nodes observed,
@@ -43,11 +47,15 @@ func (s *Scaler) Coordinate(ctx context.Context, l *own.Leader) {
 	book := &decisionBook{leader: l}
 	tick := time.NewTicker(decideEvery)
 	defer tick.Stop()
+	rests := own.Seldom{Fleet: s.Fleet, Every: min(decideRest, s.LeaseFor/2)}
 	for failing := false; ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case now := <-tick.C:
+			if !failing && rests.TooSoon(now) {
+				continue
+			}
 		}
 		err := s.decideOnce(ctx, c, book)
 		switch {

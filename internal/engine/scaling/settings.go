@@ -13,7 +13,8 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-const settingsRecord = "scaling"
+// SettingsRecord names the record of what operators have set.
+const SettingsRecord = "scaling"
 
 // Settings returns what operators have set; what is zero follows the options of the engines.
 func Settings(ctx context.Context, s store.Registry) (weir.Scaling, error) {
@@ -22,18 +23,24 @@ func Settings(ctx context.Context, s store.Registry) (weir.Scaling, error) {
 }
 
 func settings(ctx context.Context, s store.Registry) (set weir.Scaling, raw []byte, err error) {
-	raw, err = s.Lookup(ctx, settingsRecord)
-	if errors.Is(err, store.ErrNotFound) {
-		return set, nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &set)
-	}
-	if err != nil {
+	raw, err = s.Lookup(ctx, SettingsRecord)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return set, nil, fmt.Errorf("read scaling: %w", err)
 	}
+	set, err = Parse(raw)
+	return set, raw, err
+}
+
+// Parse reads the record of what operators have set, without what is over; nil stands for no record.
+func Parse(raw []byte) (set weir.Scaling, err error) {
+	if raw == nil {
+		return set, nil
+	}
+	if err := json.Unmarshal(raw, &set); err != nil {
+		return weir.Scaling{}, fmt.Errorf("read scaling: %w", err)
+	}
 	coord.Expire(&set, time.Now().UnixNano())
-	return set, raw, nil
+	return set, nil
 }
 
 // Change changes how workers follow the load, on all nodes within a second or two. What change leaves
@@ -53,7 +60,7 @@ func Change(ctx context.Context, s store.Registry, change func(*weir.Scaling)) e
 		if err != nil {
 			return err
 		}
-		now, err := s.Swap(ctx, settingsRecord, old, raw)
+		now, err := s.Swap(ctx, SettingsRecord, old, raw)
 		if err != nil {
 			return fmt.Errorf("write scaling: %w", err)
 		}
@@ -70,6 +77,11 @@ func InForce(ctx context.Context, s store.Registry, options weir.Scaling, worker
 	if err != nil {
 		return set, err
 	}
+	return WithOptions(set, options, workers), nil
+}
+
+// WithOptions adds the options of an engine, with its number of workers, where operators have set nothing.
+func WithOptions(set, options weir.Scaling, workers int) weir.Scaling {
 	set.Policy, set.Shadow = cmp.Or(set.Policy, options.Policy), cmp.Or(set.Shadow, options.Shadow)
 	set.Min, set.Max = cmp.Or(set.Min, options.Min, workers), cmp.Or(set.Max, options.Max)
 	set.Drain, set.Paused = cmp.Or(set.Drain, options.Drain), cmp.Or(set.Paused, options.Paused)
@@ -79,5 +91,5 @@ func InForce(ctx context.Context, s store.Registry, options weir.Scaling, worker
 	if set.RateRules == nil {
 		set.RateRules = options.RateRules
 	}
-	return set, nil
+	return set
 }

@@ -96,7 +96,7 @@ func (l *ledger) renew(w *World, o *owner) error {
 	if fault == failsBefore || fault == lost {
 		return errBroken
 	}
-	err := w.mem.Renew(w.ctx, o.partition, o.token, w.lease())
+	_, err := w.mem.Renew(w.ctx, o.partition, o.token, w.lease())
 	if err == nil && fault == appliedUnknown {
 		return store.ErrUnknown
 	}

@@ -5,6 +5,7 @@ package inprocess
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -107,6 +108,41 @@ func (n *Nodes) Announced(ctx context.Context, topic string) (records []store.Re
 		}
 	})
 	return records, err
+}
+
+// lookup reads a lasting record; see [store.Registry].
+type lookup = func(ctx context.Context, name string) ([]byte, error)
+
+// CheckIn implements that of [store.Registry], call by call.
+func CheckIn(ctx context.Context, n *Nodes, topic string, r store.Record, ttl time.Duration, names []string,
+	read lookup) (a store.Attendance, err error) {
+	if err = n.Announce(ctx, topic, r, ttl); err != nil {
+		return a, err
+	}
+	if a.Records, err = n.Announced(ctx, topic); err != nil {
+		return a, err
+	}
+	err = n.do(ctx, func(now int64) { a.Expires = n.topics.expires(topic, r.Name, now) })
+	a.Values = make([][]byte, len(names))
+	for i, name := range names {
+		if err == nil {
+			a.Values[i], err = read(ctx, name)
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+	}
+	return a, err
+}
+
+// expires returns how long it takes until the first record of a topic expires that has another name; 0 if there is none.
+func (a Announcements) expires(topic, name string, now int64) (first time.Duration) {
+	for other, rec := range a[topic] { // the least of all: order does not reach it
+		if left := time.Duration(rec.until - now); other != name && left > 0 && (first == 0 || left < first) {
+			first = left
+		}
+	}
+	return first
 }
 
 // table calls use with the table of a limit, under the lock.
