@@ -78,6 +78,18 @@ type Scale struct {
 	Lanes          []Lane `json:"lanes" nullable:"false"`
 }
 
+// Partitioning says over how many partitions new work is spread.
+type Partitioning struct {
+	Partitions int `json:"partitions" minimum:"1" maximum:"256" doc:"Independent queues for new work, over all nodes" example:"64"`
+}
+
+// PartitioningStatus is a partitioning with what became of earlier ones.
+type PartitioningStatus struct {
+	Partitioning
+	Kept     int  `json:"kept" doc:"Partitions including those that only end the work they hold"`
+	Changing bool `json:"changing,omitempty" doc:"The change to this number is under way"`
+}
+
 // ScalingSettings holds the scaling settings of all nodes. Omitted fields have the default of each node.
 type ScalingSettings struct {
 	Policy     string            `json:"policy,omitempty" maxLength:"64" doc:"The scaling policy: littles-law, or off" example:"littles-law"`

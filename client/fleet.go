@@ -44,6 +44,20 @@ func (c *Client) Partitions(ctx context.Context) iter.Seq2[api.Partition, error]
 	return list[api.Partition](ctx, c, route("partitions"))
 }
 
+// Partitioning returns the number of partitions that new work is spread over.
+func (c *Client) Partitioning(ctx context.Context) (api.PartitioningStatus, error) {
+	return get[api.PartitioningStatus](ctx, c, "GET", route("partitioning"), nil)
+}
+
+// SetPartitions changes the number of partitions. With dryRun it changes nothing and returns what would come of it.
+func (c *Client) SetPartitions(ctx context.Context, n int, dryRun bool) (api.PartitioningStatus, error) {
+	path := route("partitioning")
+	if dryRun {
+		path = with(path, "dry_run", "true")
+	}
+	return get[api.PartitioningStatus](ctx, c, "PUT", path, api.Partitioning{Partitions: n})
+}
+
 // Fairness returns the fair and the actual share of each tenant of a resource; without a name, of all resources.
 func (c *Client) Fairness(ctx context.Context, resource string) ([]api.TenantShare, error) {
 	out, err := get[api.Fairness](ctx, c, "GET", with(route("fairness"), "resource", resource), nil)

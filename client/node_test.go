@@ -252,14 +252,21 @@ func TestOperatorsAndAccess(t *testing.T) {
 		"series":     func() error { _, err := c.Series(ctx, "day", "picky"); return err },
 		"nodes":      func() error { return drain(c.Nodes(ctx)) },
 		"partitions": func() error { return drain(c.Partitions(ctx)) },
-		"actions":    func() error { return drain(c.Actions().List(ctx)) },
-		"resources":  func() error { return drain(c.Resources().List(ctx)) },
-		"tenants":    func() error { return drain(c.Tenants().List(ctx)) },
-		"schedules":  func() error { return drain(c.Schedules().List(ctx)) },
-		"webhooks":   func() error { return drain(c.Webhooks().List(ctx)) },
-		"keys":       func() error { return drain(c.Keys().List(ctx)) },
-		"audit":      func() error { return drain(c.Audit(ctx, client.AuditFilter{Action: "action."})) },
-		"dlq items":  func() error { return drain(c.DLQ(ctx, api.DLQFilter{})) },
+		"partitioning": func() error {
+			p, err := c.Partitioning(ctx)
+			if err == nil {
+				_, err = c.SetPartitions(ctx, p.Partitions+1, true)
+			}
+			return err
+		},
+		"actions":   func() error { return drain(c.Actions().List(ctx)) },
+		"resources": func() error { return drain(c.Resources().List(ctx)) },
+		"tenants":   func() error { return drain(c.Tenants().List(ctx)) },
+		"schedules": func() error { return drain(c.Schedules().List(ctx)) },
+		"webhooks":  func() error { return drain(c.Webhooks().List(ctx)) },
+		"keys":      func() error { return drain(c.Keys().List(ctx)) },
+		"audit":     func() error { return drain(c.Audit(ctx, client.AuditFilter{Action: "action."})) },
+		"dlq items": func() error { return drain(c.DLQ(ctx, api.DLQFilter{})) },
 		"exports": func() error {
 			r, err := c.AuditExport(ctx, client.AuditFilter{}, "csv")
 			if err != nil {

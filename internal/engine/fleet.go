@@ -14,17 +14,60 @@ import (
 	"github.com/weirhq/weir/internal/engine/stored"
 )
 
-// SetPartitions changes the number of partitions while all nodes run. New work is spread
-// over the new number as soon as it returns; work that is there ends where it is.
-// Options.Partitions of nodes that start later should say the same, or nothing.
-func (e *Engine) SetPartitions(ctx context.Context, n int) error {
-	if n < 1 || n > stored.MaxPartitions {
-		return &weir.FieldError{
-			Code: "out_of_range", Field: "partitions", Problem: fmt.Sprintf("%d is not between 1 and %d", n, stored.MaxPartitions),
-			Fix: "four for each core of all nodes together is a good start",
-		}
+// MostPartitions bounds the number of partitions.
+const MostPartitions = stored.MaxPartitions
+
+// Partitioning says over how many partitions new work is spread.
+type Partitioning struct {
+	Partitions int
+	Kept       int    // with those that only end the work they hold
+	Changing   bool   // nodes take claims by the number before until all partitions know this one
+	Version    uint64 // rises with each change
+}
+
+// Partitioning returns over how many partitions new work is spread.
+func (e *Engine) Partitioning(ctx context.Context) (Partitioning, error) {
+	m, err := own.ReadMap(ctx, e.store)
+	if err != nil {
+		return Partitioning{}, fmt.Errorf("read partitions: %w", err)
 	}
-	if err := e.layout.Change(ctx, n); err != nil {
+	return partitioningOf(m), nil
+}
+
+func partitioningOf(m *own.Map) Partitioning {
+	return Partitioning{m.Partitions, m.Most, m.Closing, m.Generation}
+}
+
+// SetPartitions changes the number of partitions while all nodes run. New work is spread
+// over the new number as soon as it returns; work that is there ends where it is. A change that is under way is finished
+// first. Options.Partitions of nodes that start later should say the same, or nothing.
+func (e *Engine) SetPartitions(ctx context.Context, n int) error {
+	if err := checkPartitions(n); err != nil {
+		return err
+	}
+	return e.toldPartitions(ctx, n, e.layout.Change(ctx, n))
+}
+
+// ChangePartitions is SetPartitions if allow returns nil for what is there. It returns the error of allow otherwise.
+func (e *Engine) ChangePartitions(ctx context.Context, n int, allow func(Partitioning) error) error {
+	if err := checkPartitions(n); err != nil {
+		return err
+	}
+	return e.toldPartitions(ctx, n, e.layout.ChangeIf(ctx, n, func(m *own.Map) error { return allow(partitioningOf(m)) }))
+}
+
+func checkPartitions(n int) error {
+	if n >= 1 && n <= MostPartitions {
+		return nil
+	}
+	return &weir.FieldError{
+		Code: "out_of_range", Field: "partitions", Problem: fmt.Sprintf("%d is not between 1 and %d", n, MostPartitions),
+		Fix: "four for each core of all nodes together is a good start",
+	}
+}
+
+func (e *Engine) toldPartitions(ctx context.Context, n int, err error) error {
+	if err != nil {
 		return fmt.Errorf("set partitions: %w", err)
 	}
 	e.fleet.Tell(ctx, "map", n)

@@ -171,6 +171,22 @@ func TestANumberOfPartitionsOutOfRangeIsRefused(t *testing.T) {
 	}
 }
 
+func TestAChangeOfPartitionsThatIsNotAllowedChangesNothing(t *testing.T) {
+	r := open(t, memory(), engine.Options{Partitions: 4})
+	refused := errors.New("not now")
+	seen := engine.Partitioning{}
+	err := r.ChangePartitions(t.Context(), 9, func(p engine.Partitioning) error { seen = p; return refused })
+	if want := (engine.Partitioning{Partitions: 4, Kept: 4, Version: 1}); !errors.Is(err, refused) || seen != want {
+		t.Errorf("ChangePartitions() = %v with %+v, want %v with %+v", err, seen, refused, want)
+	}
+	must(t, r.ChangePartitions(t.Context(), 9, func(engine.Partitioning) error { return nil }))
+	must(t, r.ChangePartitions(t.Context(), 3, func(engine.Partitioning) error { return nil }))
+	got, err := r.Partitioning(t.Context())
+	if want := (engine.Partitioning{Partitions: 3, Kept: 9, Version: 3}); err != nil || got != want {
+		t.Errorf("after two changes there are %+v, %v, want %+v", got, err, want)
+	}
+}
+
 func TestDataOfAnotherFormatIsRefused(t *testing.T) {
 	s := memstore.New(memstore.Options{})
 	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":1,"generation":1,"partitions":8,"most":8}`)); err != nil {

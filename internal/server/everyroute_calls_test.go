@@ -121,7 +121,10 @@ var calls = map[string]func(p *place) call{
 		return call{path: "/v1/resources/award/circuit", body: `{"do":"close"}`, operator: true}
 	},
 	"scaling.put": func(*place) call { return call{path: "/v1/scaling", body: `{}`, operator: true} },
-	"lane.pin":    func(*place) call { return call{path: "/v1/lanes/p00/award/pin", body: pinBody(), operator: true} },
+	"partitioning.put": func(*place) call {
+		return call{path: "/v1/partitioning", body: `{"partitions":9}`, operator: true}
+	},
+	"lane.pin": func(*place) call { return call{path: "/v1/lanes/p00/award/pin", body: pinBody(), operator: true} },
 	"lane.unpin": func(p *place) call {
 		p.w.must(p.w.admin, "PUT", "/v1/lanes/p00/award/pin", pinBody(), nil)
 		return call{path: "/v1/lanes/p00/award/pin", operator: true}

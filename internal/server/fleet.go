@@ -24,6 +24,13 @@ func (s *Server) fleetRoutes() {
 	add(s, get(access.Read, "partition.list", "/v1/partitions", tags,
 		"List partitions, their owners and their work").forOperators(),
 		pages(s.svc.Fleet.Partitions, "partition", func(p *api.Partition) string { return padded(p.Partition) }))
+	add(s, get(access.Read, "partitioning.get", "/v1/partitioning", tags, "Get the number of partitions").forOperators(),
+		func(ctx context.Context, _ *struct{}) (*tagged[api.PartitioningStatus], error) {
+			return answerTagged(s.svc.Fleet.Partitioning(ctx))
+		})
+	add(s, put(access.Control, "partitioning.put", "/v1/partitioning", tags, "Change the number of partitions").
+		about("New work follows the new number at once; existing work ends where it is, and partitions beyond the number are "+
+			"kept until then. Nodes whose configuration has another number change it back when they start.").forAll(), s.putPartitioning)
 	add(s, get(access.Read, "node.list", "/v1/nodes", tags, "List nodes").forOperators(),
 		pages(s.svc.Fleet.Nodes, "node", func(n *api.Node) string { return n.Node }))
 	add(s, get(access.Read, "scale.get", "/v1/scale", tags, "Get the number of nodes that the load needs").
@@ -152,6 +159,22 @@ func (s *Server) putScaling(ctx context.Context, in *scalingInput) (*tagged[api.
 	}
 	visitOf(ctx).after = in.Body
 	return answerTagged(s.svc.Fleet.PutScaling(ctx, in.Body, in.match))
+}
+
+type partitioningInput struct {
+	Conditions
+	DryRun bool `query:"dry_run" doc:"Change nothing: check the request and return what it would lead to"`
+	Body   api.Partitioning
+}
+
+func (s *Server) putPartitioning(ctx context.Context, in *partitioningInput) (*tagged[api.PartitioningStatus], error) {
+	changed(ctx, "partitioning", "")
+	v := visitOf(ctx)
+	v.unchanged, v.after = in.DryRun, api.Partitioning{Partitions: in.Body.Partitions}
+	if before, _, err := s.svc.Fleet.Partitioning(ctx); err == nil {
+		v.before = before
+	}
+	return answerTagged(s.svc.Fleet.PutPartitioning(ctx, in.Body.Partitions, in.DryRun, in.match))
 }
 
 type bulkDecisionsInput struct {

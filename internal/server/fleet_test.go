@@ -170,6 +170,34 @@ func TestScalingIsSetAsAWhole(t *testing.T) {
 	}
 }
 
+func TestTheNumberOfPartitionsIsChangedOverTheAPI(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{})
+	var was, p api.PartitioningStatus
+	tag := n.Call("GET", "/v1/partitioning", "", 200, &was).Get("ETag")
+	more, fewer := was.Partitions+5, was.Partitions+2
+	n.Call("PUT", "/v1/partitioning?dry_run=true", fmt.Sprintf(`{"partitions":%d}`, more), 200, &p)
+	if want := (api.PartitioningStatus{Partitioning: api.Partitioning{Partitions: more}, Kept: more}); p != want {
+		t.Errorf("a dry run returned %+v, want %+v", p, want)
+	}
+	for _, bad := range []string{`{"partitions":0}`, `{"partitions":257}`, `{}`} {
+		n.Call("PUT", "/v1/partitioning", bad, 422, nil)
+	}
+	if n.Call("GET", "/v1/partitioning", "", 200, &p); p != was {
+		t.Errorf("refused changes and a dry run left %+v, want %+v", p, was)
+	}
+	n.CallWith("PUT", "/v1/partitioning", fmt.Sprintf(`{"partitions":%d}`, more), ifMatch(tag), 200, &p)
+	n.CallWith("PUT", "/v1/partitioning", fmt.Sprintf(`{"partitions":%d}`, fewer), ifMatch(tag), 412, nil)
+	n.Call("PUT", "/v1/partitioning", fmt.Sprintf(`{"partitions":%d}`, fewer), 200, &p)
+	if want := (api.PartitioningStatus{Partitioning: api.Partitioning{Partitions: fewer}, Kept: more}); p != want {
+		t.Errorf("after two changes there are %+v, want %+v", p, want)
+	}
+	var log api.Page[api.AuditEntry]
+	n.Call("GET", "/v1/audit?action=partitioning.put", "", 200, &log)
+	if len(log.Data) != 2 {
+		t.Errorf("the audit log has %d entries of it, want the two changes", len(log.Data))
+	}
+}
+
 // tableOfMetrics is what the documentation promises, of what there is within seconds: workers_useful and decisions take longer,
 // and starving and late things do not happen here. The engine's own tests have those.
 var tableOfMetrics = strings.Fields(`

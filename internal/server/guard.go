@@ -37,6 +37,7 @@ type visit struct {
 	reason    string
 	before    any
 	after     any
+	unchanged bool // the request only asked what a change would do
 
 	public     bool     // the routes of operators are elsewhere
 	idempotent string   // name of the record that keeps the response; empty if there is no record

@@ -145,8 +145,8 @@ var meanings = map[string]meaning{
 		"detail has the dates.", "Ask for a longer keep_for next time."},
 	"sealed":     {409, "Already sealed", "The bulk action is complete: no items can be added.", "Create another bulk action."},
 	"not_sealed": {409, "Not sealed yet", "The bulk action is still a draft.", "Seal it first."},
-	"wrong_state": {409, "Not possible in this state", "The bulk action's state does not allow this. The detail names the " +
-		"state.", "Wait, or bring it into the required state first."},
+	"wrong_state": {409, "Not possible in this state", "The state of the bulk action, or a change that is under way, does not allow " +
+		"this. The detail names it.", "Wait, or bring it into the required state first."},
 	"already_ended": {409, "Already ended", "The bulk action has ended. The detail says how and when.",
 		"It cannot be paused, changed or cancelled any more. Its failed and cancelled items can be retried."},
 	"count_mismatch": {409, "Unexpected number of items", "The number of items differs from the number that the seal expects.",

@@ -67,7 +67,7 @@ func (s *Server) done(r *http.Request, v *visit, w *watched, began time.Time) {
 			slog.String("method", r.Method), slog.String("route", v.route.id), slog.Int("status", w.status), slog.String("took",
 				took.String()), slog.String("key", v.who.KeyID))
 	}
-	if v.route.change && w.status < 300 && !v.replayed && s.opts.Audit != nil {
+	if v.route.change && w.status < 300 && !v.replayed && !v.unchanged && s.opts.Audit != nil {
 		s.audit(r, v, w)
 	}
 }

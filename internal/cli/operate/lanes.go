@@ -22,7 +22,7 @@ import (
 func Commands() []command.Command {
 	return []command.Command{
 		nodesCommand(), fairnessCommand(), lanesCommand(), pinCommand(), unpinCommand(), scalingCommand(), circuitCommand(),
-		seriesCommand(),
+		seriesCommand(), partitionsCommand(),
 	}
 }
 

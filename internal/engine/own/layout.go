@@ -186,6 +186,35 @@ func (l *Layout) Change(ctx context.Context, n int) error {
 	}
 }
 
+// ChangeIf does the same as Change if allow returns nil for the map that is there, which no other change replaces in
+// between.
+func (l *Layout) ChangeIf(ctx context.Context, n int, allow func(*Map) error) error {
+	for {
+		raw, m, err := l.Read(ctx)
+		if err == nil && m == nil {
+			if err = l.restore(ctx); err == nil {
+				continue
+			}
+		}
+		if err == nil {
+			err = allow(m)
+		}
+		if err != nil || m.Partitions == n {
+			return err
+		}
+		next := m.next(n)
+		if err := l.write(ctx, raw, next); err != nil {
+			return err
+		}
+		if _, m, err = l.Read(ctx); err != nil {
+			return err
+		}
+		if m != nil && m.Generation == next.Generation && m.Partitions == n { // else another change was faster
+			return l.Change(ctx, n)
+		}
+	}
+}
+
 // Settled returns the newest map when it holds: a change that is under way is finished first.
 func (l *Layout) Settled(ctx context.Context) (*Map, error) {
 	raw, m, err := l.Read(ctx)
