@@ -99,5 +99,5 @@ func TestIdsThatDifferOnlyInCapitalsAreHinted(t *testing.T) {
 	b := newBrowser(t, n)
 	at := b.begin(url.Values{"action": {"send"}})
 	_, page, _ := b.sendForm(at+"/data", "file=a.csv", "id,n\nAna@x.de,1\nana@x.de,2\nbo,3\n bo,4\nbo,5\n")
-	b.want(page, "2 ids differ from others only in capitals or spaces.", "ana@x.de in line 3 and line 2", "whoever has both gets everything twice", "Valid 4", "Duplicate ids 1")
+	b.want(page, "2 ids differ from others only in capitals or spaces.", "ana@x.de in line 3 and line 2", "a customer with both gets everything twice", "Valid 4", "Duplicate ids 1")
 }

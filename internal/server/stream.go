@@ -140,7 +140,7 @@ func unpack(r *http.Request, most int64) (io.Reader, error) {
 	default:
 		return nil, newProblem("unsupported_encoding", "the Content-Encoding is "+shorten(enc), "send it plain, or as gzip or zstd")
 	}
-	packed := &counted{r: r.Body}
+	packed := &counted{r: r.Body, length: r.ContentLength}
 	plain, err := unpackOnce(packed)
 	if err != nil {
 		return nil, err
@@ -189,18 +189,26 @@ func isPacked(head []byte) bool {
 
 // counted counts what is read of a packed body.
 type counted struct {
-	r io.Reader
-	n int64
-	b *bufio.Reader
+	r      io.Reader
+	length int64 // of the body; less than 0: unknown
+	n      int64
+	b      *bufio.Reader
 }
+
+// readSize is how much of a body is read at once.
+const readSize = 64 << 10
 
 func (c *counted) peeked() *bufio.Reader {
 	if c.b == nil {
+		size := readSize
+		if 0 <= c.length && c.length < readSize {
+			size = int(c.length) + 1 // most bodies are small: to clear a whole buffer took longer than to read them
+		}
 		c.b = bufio.NewReaderSize(readerFunc(func(p []byte) (int, error) {
 			n, err := c.r.Read(p)
 			c.n += int64(n)
 			return n, err
-		}), 64<<10)
+		}), size)
 	}
 	return c.b
 }
