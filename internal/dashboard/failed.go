@@ -18,7 +18,7 @@ import (
 // failedPage answers: what kinds of failures are there, and can I try again, or give up, safely?
 type failedPage struct {
 	Sum       string
-	Total     int64  // of all groups
+	Total     int64  // of all groups that the filter lets through, also those that are not shown
 	Cut       string // says that not all groups are shown
 	Filter    failedFilter
 	Groups    []failedGroup
@@ -62,6 +62,14 @@ func (d *Dashboard) failedPages() {
 		return d.failed(ctx, v, retryForm{})
 	})
 	d.form("/failed/retry", d.retryFailed)
+	d.page("/failed/retry-all", "confirm", func(ctx context.Context, v *visit) (content, error) {
+		q, err := v.askRetryAll(ctx)
+		if err != nil {
+			return content{}, err
+		}
+		return v.ask(q, "Failed items"), nil
+	})
+	d.form("/failed/retry-all", d.retryAllFailed)
 	d.page("/failed/discard", "confirm", func(ctx context.Context, v *visit) (content, error) {
 		q, _, err := v.askDiscard(ctx)
 		if err != nil {
@@ -131,17 +139,41 @@ func (g *failedGroup) filter(f api.DLQFilter) api.DLQFilter {
 	return f
 }
 
-// mostGroups is how many groups a page lists: the largest.
-const mostGroups = 200
+const (
+	// mostGroups is how many groups a page lists: the largest.
+	mostGroups = 200
+	// mostSearched is how many groups a part of a message is looked for in: the most that the API lists.
+	mostSearched = 10_000
+)
 
-// failedGroups lists the groups that a filter lets through, the largest first, and returns how many groups there are.
-func (v *visit) failedGroups(ctx context.Context, f failedFilter) (list []failedGroup, all int, err error) {
-	groups, err := v.api.DLQGroups(ctx, f.api(v.clock.Now), mostGroups)
+// groupSums counts all groups that a filter lets through, and their items.
+type groupSums struct {
+	Groups int
+	Items  int64
+}
+
+// failedGroups lists the largest groups that a filter lets through, the largest first, and sums up all of them.
+func (v *visit) failedGroups(ctx context.Context, f failedFilter) (list []failedGroup, all groupSums, err error) {
+	most := mostGroups
+	if f.Message != "" {
+		most = mostSearched
+	}
+	groups, err := v.api.DLQGroups(ctx, f.api(v.clock.Now), most)
 	if err != nil {
-		return nil, 0, err
+		return nil, all, err
+	}
+	if f.Message == "" {
+		all = groupSums{groups.Groups, groups.Items}
 	}
 	for _, g := range groups.Data {
 		if !strings.Contains(strings.ToLower(g.Message), strings.ToLower(f.Message)) {
+			continue
+		}
+		if f.Message != "" {
+			all.Groups++
+			all.Items += g.Count
+		}
+		if len(list) == mostGroups {
 			continue
 		}
 		h := fnv.New64a()
@@ -149,7 +181,7 @@ func (v *visit) failedGroups(ctx context.Context, f failedFilter) (list []failed
 		key := strconv.FormatUint(h.Sum64(), 36)
 		list = append(list, failedGroup{DLQGroup: g, Key: key, Link: query(f.fields(key)), Hidden: f.fields(key)})
 	}
-	return list, groups.Groups, nil
+	return list, all, nil
 }
 
 // failedGroup returns the group that is selected.
@@ -175,7 +207,7 @@ func (d *Dashboard) failed(ctx context.Context, v *visit, form retryForm) (conte
 	for i := range page.Periods {
 		page.Periods[i].Current = page.Periods[i].Value == f.Since
 	}
-	all, n, err := v.failedGroups(ctx, failedFilter{})
+	all, sums, err := v.failedGroups(ctx, failedFilter{})
 	if err != nil {
 		return content{}, err
 	}
@@ -184,10 +216,12 @@ func (d *Dashboard) failed(ctx context.Context, v *visit, form retryForm) (conte
 	}
 	page.Actions, page.Codes = sorted(append(page.Actions, f.Action)), sorted(append(page.Codes, f.Code))
 	if page.Groups = all; page.Filtering {
-		page.Groups, n, err = v.failedGroups(ctx, f)
+		page.Groups, sums, err = v.failedGroups(ctx, f)
 	}
-	if n > mostGroups {
-		page.Cut = fmt.Sprintf("These are the %d largest of %s groups.", mostGroups, format.Count(int64(n)))
+	page.Total = sums.Items
+	page.Sum = fmt.Sprintf("%s in %s", format.Items(sums.Items), format.Plural(int64(sums.Groups), "group", "groups"))
+	if sums.Groups > mostGroups {
+		page.Cut = fmt.Sprintf("These are the %d largest of %s groups.", mostGroups, format.Count(int64(sums.Groups)))
 	}
 	if err == nil {
 		err = page.choose(ctx, v, f)
@@ -201,16 +235,14 @@ func sorted(list []string) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(s string) bool { return s == "" })
 }
 
-// choose selects a group, the largest unless the address names another, and sums all up.
+// choose selects a group, the largest unless the address names another.
 func (page *failedPage) choose(ctx context.Context, v *visit, f failedFilter) (err error) {
 	for i := range page.Groups {
 		g := &page.Groups[i]
-		page.Total += g.Count
 		if g.Key == f.Group {
 			page.Selected = g
 		}
 	}
-	page.Sum = fmt.Sprintf("%s in %s", format.Items(page.Total), format.Plural(int64(len(page.Groups)), "group", "groups"))
 	if page.Selected == nil && len(page.Groups) > 0 && f.Group == "" {
 		page.Selected = &page.Groups[0]
 	}
@@ -254,6 +286,11 @@ func (d *Dashboard) retryFailed(ctx context.Context, v *visit) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
+	return retriedFailed(&made), nil
+}
+
+// retriedFailed says what a retry of failed items has made.
+func retriedFailed(made *api.Linked) done {
 	n := note{Text: fmt.Sprintf("%s retried, in %s.", format.Items(made.Items), format.Plural(int64(len(made.BulkActions)),
 		"new bulk action", "new bulk actions")), Then: "Items that fail again come back here."}
 	if made.Skipped > 0 {
@@ -263,7 +300,59 @@ func (d *Dashboard) retryFailed(ctx context.Context, v *visit) (done, error) {
 	if len(made.BulkActions) == 1 {
 		to = "/bulk-actions/" + escape(made.BulkActions[0].ID)
 	}
-	return done{To: to, Note: n}, nil
+	return done{To: to, Note: n}
+}
+
+// askRetryAll makes the question before the items of all groups that the filter lets through are retried.
+func (v *visit) askRetryAll(ctx context.Context) (*question, error) {
+	f := filterOf(v)
+	if f.Message != "" {
+		return nil, fmt.Errorf("%w: with a part of a message, groups are retried one by one", errNotNow)
+	}
+	all, err := v.api.DLQGroups(ctx, f.api(v.clock.Now), 0) // it only counts
+	if err != nil {
+		return nil, err
+	}
+	if all.Items == 0 {
+		return nil, fmt.Errorf("%w: all of these items have been retried or discarded", errNotNow)
+	}
+	back, which := f.fields(""), "All failed items"
+	if len(back) > 0 {
+		var said []string
+		for _, x := range back {
+			said = append(said, strings.ReplaceAll(x.Name, "_", " ")+" "+x.Value)
+		}
+		which = "Failed items with " + strings.Join(said, ", ")
+	}
+	return &question{
+		Title: fmt.Sprintf("Retry all %s?", failedItems(all.Items)), Up: "/failed?" + string(query(back)), UpName: "Failed items", Items: all.Items,
+		Facts: []fact{
+			{"Which", which},
+			{"Will run again", fmt.Sprintf("%s in %s, each from the step at which it failed", format.Items(all.Items), format.Plural(int64(all.Groups), "group", "groups"))},
+			{"As", "New bulk actions, linked to the first ones"},
+			{"Left out", "Items of bulk actions that still run"},
+		},
+		Text:   "Items keep their idempotency keys, and those that fail again come back here. To limit the speed, retry group by group with a rate.",
+		Hidden: append(back, fact{"once", v.onceKey()}), Button: "Retry all " + failedItems(all.Items), Stay: "Leave them here", Safe: true, Scope: "control",
+	}, nil
+}
+
+func failedItems(n int64) string { return format.Plural(n, "failed item", "failed items") }
+
+// retryAllFailed tries the items of all groups that the filter lets through again.
+func (d *Dashboard) retryAllFailed(ctx context.Context, v *visit) (done, error) {
+	q, err := v.askRetryAll(ctx)
+	if err == nil {
+		err = v.answered(q, "Failed items")
+	}
+	if err != nil {
+		return done{}, err
+	}
+	made, err := v.api.DLQRetry(v.once(ctx), api.DLQRetry{Filter: filterOf(v).api(v.clock.Now), All: true, Reason: strings.TrimSpace(v.FormValue("reason"))})
+	if err != nil {
+		return done{}, err
+	}
+	return retriedFailed(&made), nil
 }
 
 // readRate reads a rate; a bare number is items per second.

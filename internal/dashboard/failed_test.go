@@ -134,3 +134,58 @@ func TestFailedItemsAreDownloadedByABrowser(t *testing.T) {
 		t.Errorf("the page has the element or attribute %s", name)
 	}
 }
+
+// failInGroups makes bulk actions whose items each fail for a reason of their own.
+func failInGroups(n *nodetest.Node, bulkActions, each int) {
+	for of := range bulkActions {
+		var rows strings.Builder
+		for i := range each {
+			fmt.Fprintf(&rows, "{\"id\":\"u%d\",\"fail\":\"%c%c%c is wrong\"}\n", i, 'a'+of, 'a'+i/26, 'a'+i%26)
+		}
+		n.Until(n.Make(`{"name":"spring","tenant":"growth","steps":[{"action":"send"}],"stop_on":{"keep_trying":true}}`, rows.String()).ID, api.Completed)
+	}
+}
+
+func TestAllFailedItemsOfAFilterAreRetried(t *testing.T) {
+	n := ended(t, false)
+	b := newBrowser(t, n)
+	if status, _ := b.get("/ui/failed/retry-all"); status != http.StatusConflict {
+		t.Errorf("without a failed item the status is %d", status)
+	}
+	n.Until(n.Make(oneStep, `{"id":"u1","fail":"account 1 is closed"}`+"\n"+`{"id":"u2","fail":"no such user"}`+"\n").ID, api.Completed)
+	n.Until(n.Make(strings.Replace(oneStep, "growth", "crm", 1), `{"id":"u3","fail":"no such user"}`+"\n").ID, api.Completed)
+	_, page := b.get("/ui/failed")
+	b.want(page, "3 items in 3 groups", "Retry all 3 failed items…")
+	_, page = b.get("/ui/failed?message=such")
+	b.want(page, "2 items in 2 groups")
+	b.lacks(page, "Retry all")
+	_, page = b.get("/ui/failed?tenant=growth")
+	b.want(page, "2 items in 2 groups", "Retry all 2 failed items…")
+	_, page = b.get("/ui/failed/retry-all?tenant=growth")
+	b.want(page, "Retry all 2 failed items?", "Failed items with tenant growth", "2 items in 2 groups, each from the step at which it failed", "Leave them here")
+	form := url.Values{"tenant": {"growth"}, "shown": {"1"}, "once": {"x"}, "reason": {"they are back"}}
+	status, page := b.post("/ui/failed/retry-all", form)
+	if status != http.StatusUnprocessableEntity || failures(n) != 3 {
+		t.Errorf("with another number the status is %d: %s", status, text(t, page))
+	}
+	b.want(page, "It is 2 items by now; the page had shown 1.")
+	form.Set("shown", "2")
+	_, page = b.post("/ui/failed/retry-all", form)
+	b.want(page, "2 items retried, in 1 new bulk action.")
+	var left api.DLQGroups
+	if n.Call("GET", "/v1/dlq/groups?tenant=crm", "", 200, &left); left.Items != 1 {
+		t.Errorf("%d items of another tenant are left, want 1", left.Items)
+	}
+}
+
+func TestTheNumberOfFailedItemsCountsGroupsThatAreNotShown(t *testing.T) {
+	n := ended(t, false)
+	failInGroups(n, 3, 70)
+	b := newBrowser(t, n)
+	for _, query := range []string{"", "?tenant=growth", "?message=wrong"} {
+		_, page := b.get("/ui/failed" + query)
+		b.want(page, "210 items in 210 groups", "These are the 200 largest of 210 groups.")
+	}
+	_, page := b.get("/ui/failed/retry-all")
+	b.want(page, "Retry all 210 failed items?")
+}

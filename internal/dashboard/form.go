@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -220,6 +221,14 @@ func (v *visit) answered(q *question, nav string) error {
 
 // escape writes a text as one part of a path.
 func escape(s string) string { return url.PathEscape(s) }
+
+// onceKey returns the value of the part "once" of a form: what was sent, or a new one.
+func (v *visit) onceKey() string {
+	if key := v.FormValue("once"); key != "" {
+		return key
+	}
+	return rand.Text()
+}
 
 // once makes a request of a form do its work once, however often the form is sent: the form has a part "once".
 func (v *visit) once(ctx context.Context) context.Context {

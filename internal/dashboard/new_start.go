@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"strings"
 
@@ -22,14 +21,10 @@ func (d *Dashboard) confirmStart(ctx context.Context, v *visit) (content, error)
 
 // askStart is the question before the start.
 func (v *visit) askStart(w *wizard) *question {
-	once := v.FormValue("once")
-	if once == "" {
-		once = rand.Text()
-	}
 	later := v.FormValue("start_at")
 	q := &question{Title: w.startButton() + "?", Up: "/new/" + w.ID + "/forecast", UpName: "New bulk action: " + w.Name, Items: w.Items(), Scope: "submit",
 		Button: w.startButton(), Stay: "Keep it as a draft", Safe: true,
-		Hidden: []fact{{"once", once}, {"start_at", later}, {"zone", v.FormValue("zone")}, {"asked", "yes"}, {seenField, w.Seen()}},
+		Hidden: []fact{{"once", v.onceKey()}, {"start_at", later}, {"zone", v.FormValue("zone")}, {"asked", "yes"}, {seenField, w.Seen()}},
 		Text:   "Items that are done stay done. You can pause or cancel the rest at any time."}
 	if v.stale(w.Seen()) {
 		q.Fault = "Someone changed this draft after you opened the page. Check what runs now."
