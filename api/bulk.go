@@ -232,7 +232,22 @@ type Progress struct {
 	NoEnd         string         `json:"no_end,omitempty" doc:"Why the end is not known, until it has ended" example:"It waits for approval."`
 	WaitingOn     []Cause        `json:"waiting_on" nullable:"false" doc:"Why it does not run faster, the worst cause first"`
 	LastError     *LastError     `json:"last_error,omitempty"`
+	Cancel        *CancelPreview `json:"cancel,omitempty" doc:"What a cancel would do now. Not set if it cannot be cancelled"`
 	At            time.Time      `json:"at" doc:"When the numbers were taken: now, or when the node that runs it wrote them"`
+}
+
+// CancelPreview counts what a cancel would do to the items of a bulk action that have not ended.
+type CancelPreview struct {
+	Items    int64       `json:"items" doc:"Items that would be cancelled at once: those ready and waiting"`
+	InFlight int64       `json:"in_flight" doc:"Items in flight. Their calls end; those that then have a step or an attempt left are cancelled, too"`
+	Begun    []BegunStep `json:"begun,omitempty" nullable:"false" doc:"Items that have done a step and would not get the next one, by step"`
+}
+
+// BegunStep counts items between two steps.
+type BegunStep struct {
+	Done  string `json:"done" doc:"The step that they have done"`
+	Next  string `json:"next" doc:"The step that they would not get"`
+	Items int64  `json:"items" doc:"Includes items in flight at the next step, which may still end there"`
 }
 
 // StateChange is the data of the event state.

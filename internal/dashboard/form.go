@@ -159,6 +159,9 @@ type question struct {
 	Hidden     []fact // fields to send along
 	// Items is the number of items that it is about. Above [typeAbove] it has to be typed.
 	Items int64
+	// Left is how many items have not ended, if Items may also rise while no item is added: as long as Left is not more
+	// than the page has shown, the question is the same. 0: Items alone counts.
+	Left int64
 	// Button repeats the verb and the number; Stay says what stays if it is not pressed.
 	Button, Stay string
 	// Needed says that a reason has to be given.
@@ -168,6 +171,10 @@ type question struct {
 	Scope    string // that the button needs
 	// Safe says that it destroys nothing: its button is not red.
 	Safe bool
+	// Live says that its numbers are kept up to date while the page is open.
+	Live bool
+	// Over says why it is too late for the question; empty: it is not.
+	Over string
 
 	Typed, Reason           string
 	TypedFault, ReasonFault string
@@ -186,7 +193,7 @@ const typeAbove = 10_000
 func (v *visit) ask(q *question, nav string) content {
 	q.Type, q.Action = q.Items > typeAbove, v.root+strings.TrimPrefix(v.URL.Path, Root)
 	q.Typed, q.Reason = v.FormValue("items"), v.FormValue("reason")
-	return content{Title: q.Title, Nav: nav, Page: q}
+	return content{Title: q.Title, Nav: nav, Page: q, Still: !q.Live}
 }
 
 // answered reports whether a form confirms a question. If not, the error shows the page again.
@@ -194,12 +201,16 @@ func (v *visit) answered(q *question, nav string) error {
 	c := v.ask(q, nav)
 	shown, err := strconv.ParseInt(v.FormValue("shown"), 10, 64)
 	// What destroys something may come to fewer items by the time it is confirmed, which have ended since, but not to more.
-	if err == nil && (shown < q.Items || q.Safe && shown != q.Items) {
+	changed := err == nil && (shown < q.Items || q.Safe && shown != q.Items)
+	if left, noLeft := strconv.ParseInt(v.FormValue("left"), 10, 64); noLeft == nil && q.Left > 0 {
+		changed = left < q.Left
+	}
+	if changed {
 		q.Fault = fmt.Sprintf("It is %s by now; the page had shown %s.", format.Items(q.Items), format.Count(shown))
 	}
 	if q.Type {
 		want := q.Items
-		if err == nil && shown > want {
+		if err == nil && !changed {
 			want = shown
 		}
 		typed, err := strconv.ParseInt(strings.NewReplacer(",", "", " ", "", "\u00a0", "").Replace(q.Typed), 10, 64)

@@ -18,6 +18,8 @@ type content struct {
 	Page  any
 	// Weir holds the commands of weir that show or do the same.
 	Weir []string
+	// Still says that the page is not kept up to date, although it has parts that could be.
+	Still bool
 }
 
 // frame is what the frame of all pages shows.
@@ -80,7 +82,7 @@ func (d *Dashboard) render(w http.ResponseWriter, v *visit, name string, status 
 	f := d.frame(v, c)
 	f.TourClosed = d.opts.Tour && tourClosed(v.Request)
 	f.Tour = d.opts.Tour && !f.TourClosed && toured(name)
-	f.Note, f.Live = d.takeNote(w, v.Request), d.hasLive[name] && v.Method == http.MethodGet
+	f.Note, f.Live = d.takeNote(w, v.Request), d.hasLive[name] && !c.Still && v.Method == http.MethodGet
 	var out bytes.Buffer
 	if err := d.pages[name].ExecuteTemplate(&out, "frame", f); err != nil {
 		d.log.Error("a page could not be rendered", "page", name, "err", err)

@@ -42,7 +42,7 @@ func TestThePartsOnThePageOfACancelAddUp(t *testing.T) {
 	n.Until(made.ID, api.Awaiting)
 	b := newBrowser(t, n)
 	_, page := b.get("/ui/bulk-actions/" + made.ID + "/cancel")
-	all := numbers(t, page, "Will not run", "Will finish", "Stays done", "Stays failed", "In all")
+	all := numbers(t, page, "Will not run", "In flight", "Stays done", "Stays failed", "In all")
 	if all[0]+all[1]+all[2]+all[3] != all[4] || all[3] != 2 || all[4] != 40 {
 		t.Errorf("the parts are %v", all)
 	}

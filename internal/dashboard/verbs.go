@@ -26,7 +26,7 @@ type verb struct {
 	// do returns what it made or changed.
 	do func(context.Context, *client.Client, string, string) (api.BulkAction, error)
 	// ask makes the question of a dangerous verb.
-	ask func(*api.BulkAction, *question)
+	ask func(*api.BulkAction, *api.Progress, *question)
 	// leads are the states that it leads to. A form that is sent again in one of them is answered as the first time.
 	leads []api.State
 	// told says what the verb has done. It stays on the page while the state goes on: it tells what was done, and not
@@ -143,6 +143,9 @@ func (d *Dashboard) confirmVerb(ctx context.Context, v *visit) (content, error) 
 		return content{}, &pageElsewhere{"/bulk-actions/" + escape(v.PathValue("id"))}
 	}
 	q, err := v.askVerb(ctx)
+	if errors.Is(err, errNotNow) {
+		q, err = v.tooLate(ctx, err)
+	}
 	if err != nil {
 		return content{}, err
 	}
@@ -159,11 +162,11 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 	if verb == nil || !verb.Danger || !verb.possible(&b) {
 		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(b.State).Word))
 	}
+	p, err := v.api.Progress(ctx, b.ID)
+	if err != nil {
+		return nil, err
+	}
 	if verb.Name == "undo" {
-		p, err := v.api.Progress(ctx, b.ID)
-		if err != nil {
-			return nil, err
-		}
 		switch lacking, err := v.withoutUndo(ctx, &p); {
 		case err != nil:
 			return nil, err
@@ -175,25 +178,10 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 		}
 	}
 	q := &question{Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Scope: verb.Scope, Title: verb.Button + " " + b.Name + "?", Stay: "Keep it"}
-	verb.ask(&b, q)
+	if verb.ask(&b, &p, q); verb.Name == "cancel" && p.Cancel == nil { // it has ended since it was asked for
+		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(p.State).Word))
+	}
 	return q, nil
-}
-
-func askCancel(b *api.BulkAction, q *question) {
-	c := b.Counts
-	q.Items = c.Ready + c.Waiting
-	q.Facts = []fact{ // each item is in one of them
-		{"Will not run", fmt.Sprintf("%s: %s ready and %s waiting to retry", format.Items(q.Items), format.Count(c.Ready), format.Count(c.Waiting))},
-		{"Will finish", format.Items(c.InFlight) + " in flight"},
-		{"Stays done", format.Items(c.Done) + ". Cancelling does not undo them."},
-		{"Stays failed", format.Items(c.Failed) + ". They can be retried."},
-	}
-	if c.Cancelled > 0 {
-		q.Facts = append(q.Facts, fact{"Was left out", format.Items(c.Cancelled)})
-	}
-	q.Facts = append(q.Facts, fact{"In all", format.Items(c.Total)})
-	q.Text = "A cancelled bulk action cannot be resumed. To stop now and continue later, pause it."
-	q.Button, q.Stay = "Cancel "+format.Items(q.Items), "Keep it running"
 }
 
 // undoes returns how many items an undo is about: those that passed the first step, here or in a retry, even if they
@@ -210,7 +198,7 @@ func (v *visit) undoes(ctx context.Context, id string, p *api.Progress) (int64, 
 	return passed, nil
 }
 
-func askUndo(b *api.BulkAction, q *question) {
+func askUndo(b *api.BulkAction, _ *api.Progress, q *question) {
 	q.Items = b.Counts.Done
 	q.Facts = []fact{{"Will be undone", format.Items(q.Items) + ", each by the undo of its action, in the opposite order of the steps"},
 		{"Stays as it is", format.Items(b.Counts.Total-q.Items) + " that no step was done for"}}
@@ -218,7 +206,7 @@ func askUndo(b *api.BulkAction, q *question) {
 	q.Button, q.Stay = "Undo "+format.Items(q.Items), "Keep it as it is"
 }
 
-func askDelete(b *api.BulkAction, q *question) {
+func askDelete(b *api.BulkAction, _ *api.Progress, q *question) {
 	q.Items = b.Counts.Total
 	q.Facts = []fact{{"Will be deleted", "The draft and its " + format.Items(q.Items)}, {"Was sent", "Nothing"}}
 	q.Button, q.Stay = "Delete the draft with "+format.Items(q.Items), "Keep the draft"

@@ -4,6 +4,7 @@ package bulk
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
+	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
@@ -47,8 +49,8 @@ func Commands() []command.Command {
 		verb{name: "approve", short: "approve the canary and run the remaining items",
 			do: reasoned((*client.Client).Approve)}.command(),
 		verb{name: "cancel", short: "cancel a bulk action; running tasks finish", anywhere: true,
-			wait: "wait until it has ended and no task is in flight", danger: "cancelling", do: reasoned((*client.Client).Cancel),
-			until: atRest}.command(),
+			wait: "wait until it has ended and no task is in flight", danger: "cancelling", foretell: foretellCancel,
+			do: reasoned((*client.Client).Cancel), until: atRest}.command(),
 		verb{name: "start", short: "start a bulk action, now or later",
 			flags: func(fs *pflag.FlagSet) {
 				fs.StringVar(&start.StartAt, "start-at", "", "start `TIME`, as in 2030-01-31T18:00:00Z (default now)")
@@ -157,9 +159,10 @@ func (o *verbOptions) bind(fs *pflag.FlagSet, wait string) {
 // verb is a command that does one thing to a bulk action, and may wait for what comes of it.
 type verb struct {
 	name, short string
-	anywhere    bool   // it also works on an interrupted run in a data directory
-	danger      string // what it asks confirmation for; empty: it does not ask
-	wait        string // the help of --wait. Default: until it ends
+	anywhere    bool                                      // it also works on an interrupted run in a data directory
+	danger      string                                    // what it asks confirmation for; empty: it does not ask
+	foretell    func(context.Context, *link.Link, string) // says what it will do
+	wait        string                                    // the help of --wait. Default: until it ends
 	flags       func(*pflag.FlagSet)
 	do          func(ctx context.Context, l *link.Link, id, reason string) (api.BulkAction, error)
 	until       func(context.Context, *link.Link, string) error // what --wait waits for. Default: its end
@@ -181,6 +184,9 @@ func (v verb) command() command.Command {
 			yes = command.YesFlag(fs)
 		}
 		return runner(fs, func(ctx context.Context, l *link.Link, args []string) error {
+			if v.foretell != nil && (*yes || l.Env.CanAsk()) {
+				v.foretell(ctx, l, args[0])
+			}
 			if v.danger != "" {
 				if err := l.Env.Confirm(ctx, *yes, "%s %s", v.danger, args[0]); err != nil {
 					return err
@@ -210,6 +216,27 @@ func reasoned(do func(*client.Client, context.Context, string, string) (api.Bulk
 	string, string) (api.BulkAction, error) {
 	return func(ctx context.Context, l *link.Link, id, reason string) (api.BulkAction, error) {
 		return do(l.Client, ctx, id, reason)
+	}
+}
+
+// foretellCancel says what a cancel will do to the items. If that cannot be told, the cancel itself says why.
+func foretellCancel(ctx context.Context, l *link.Link, id string) {
+	p, err := l.Progress(ctx, id)
+	if err != nil || p.Cancel == nil {
+		return
+	}
+	c := p.Cancel
+	fmt.Fprintf(l.Env.Stderr, "  %s will be cancelled.", term.Plural(c.Items, "item", "items"))
+	if c.InFlight > 0 {
+		fmt.Fprintf(l.Env.Stderr, " %s in flight: their calls end; those with a step or an attempt left are then cancelled.", term.Plural(c.InFlight, "item", "items"))
+	}
+	fmt.Fprintln(l.Env.Stderr)
+	for _, x := range c.Begun {
+		fmt.Fprintf(l.Env.Stderr, "  %s done %s and will not get %s", term.Plural(x.Items, "item has", "items have"), x.Done, x.Next)
+		if c.InFlight > 0 {
+			fmt.Fprint(l.Env.Stderr, ", except those in flight there")
+		}
+		fmt.Fprintln(l.Env.Stderr, ".")
 	}
 }
 

@@ -99,6 +99,9 @@ func (e *Env) Path(p string) string {
 	return filepath.Join(e.Dir, p)
 }
 
+// CanAsk reports whether a person can be asked.
+func (e *Env) CanAsk() bool { return e.StdinTerminal && e.Terminal != nil }
+
 // Confirm asks before a permanent change. Without a terminal it cannot ask,
 // and --yes is required.
 func (e *Env) Confirm(ctx context.Context, yes bool, format string, args ...any) error {
@@ -106,7 +109,7 @@ func (e *Env) Confirm(ctx context.Context, yes bool, format string, args ...any)
 		return nil
 	}
 	what := fmt.Sprintf(format, args...)
-	if !e.StdinTerminal || e.Terminal == nil {
+	if !e.CanAsk() {
 		return BadUsage("confirm with --yes", "%s is permanent", what)
 	}
 	fmt.Fprintf(e.Stderr, "  %s is permanent. Continue? [y/N] ", what)
