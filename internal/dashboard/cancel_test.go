@@ -123,3 +123,59 @@ func TestThePageOfACancelIsKeptUpToDate(t *testing.T) {
 		t.Errorf("a cancel after the end has status %d: %s", status, text(t, page))
 	}
 }
+
+func TestCancelledItemsRunFromThePage(t *testing.T) {
+	open := make(chan struct{})
+	n, made := twoSteps(t, open, 40)
+	b := newBrowser(t, n)
+	at := "/ui/bulk-actions/" + made.ID
+	close(open)
+	progressUntil(n, made.ID, "awards are done", func(p *api.Progress) bool { return p.Steps[0].Pending == 0 })
+	_, page := b.get(at)
+	b.lacks(page, "cancelled items")
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/cancel", "{}", 200, nil)
+	got := n.Until(made.ID, api.Cancelled)
+	never := 30 - got.Counts.Done
+	_, page = b.get(at)
+	b.want(page, fmt.Sprintf("Run %d cancelled items", never))
+	_, page = b.get(at + "/run-cancelled")
+	b.want(page, fmt.Sprintf("Run %d cancelled items of spring?", never), fmt.Sprintf("Half-done %d items have done award and will get message", never), "Leave them cancelled")
+	if status, page := b.post(at+"/run-cancelled", url.Values{"shown": {"7"}}); status != http.StatusUnprocessableEntity {
+		t.Errorf("with another number the status is %d: %s", status, text(t, page))
+	}
+	form := url.Values{"shown": {fmt.Sprint(never)}, "once": {"x"}, "reason": {"go on"}}
+	for range 2 {
+		_, page = b.post(at+"/run-cancelled", form)
+		b.want(page, "The cancelled items run, as bulk actions of their own.")
+	}
+	n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got)
+	if len(got.Retries) != 1 {
+		t.Fatalf("it has the retries %v", got.Retries)
+	}
+	var retry api.BulkAction
+	if n.Call("GET", "/v1/bulk-actions/"+got.Retries[0], "", 200, &retry); retry.Counts.Total != never {
+		t.Errorf("the retry has %d items, want %d", retry.Counts.Total, never)
+	}
+	_, page = b.get(at)
+	b.lacks(page, "cancelled items") // those that are left were left out
+}
+
+func TestCancelledItemsThatARetryLeftAreOffered(t *testing.T) {
+	open := make(chan struct{})
+	n, made := twoSteps(t, open, 40)
+	b := newBrowser(t, n)
+	close(open)
+	progressUntil(n, made.ID, "awards are done", func(p *api.Progress) bool { return p.Steps[0].Pending == 0 })
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/cancel", "{}", 200, nil)
+	never := 30 - n.Until(made.ID, api.Cancelled).Counts.Done
+	var some api.Linked
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/retry", `{"state":"cancelled","filter":"id in ['u36','u37','u38']"}`, 201, &some)
+	want := fmt.Sprintf("Run %d cancelled items", never-some.Items)
+	_, page := b.get("/ui/bulk-actions/" + made.ID)
+	b.want(page, want)
+	id := some.BulkActions[0].ID
+	n.Call("POST", "/v1/bulk-actions/"+id+"/cancel", "{}", 200, nil)
+	n.Until(id, api.Cancelled)
+	_, page = b.get("/ui/bulk-actions/" + made.ID)
+	b.want(page, want) // what the retry has cancelled is on its own page
+}

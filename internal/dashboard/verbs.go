@@ -19,6 +19,7 @@ type verb struct {
 	Icon   string
 	Scope  string
 	Danger bool // asks on a page of its own
+	Safe   bool // asks although it destroys nothing
 	More   bool // is in the menu, not a button
 	// fits says whether it fits a bulk action in one of the states. Default: it does.
 	fits   func(*api.BulkAction) bool
@@ -60,6 +61,15 @@ var verbs = []verb{
 	{Name: "cancel", Button: "Cancel", Scope: "control", Danger: true, do: bulkVerb((*client.Client).Cancel), ask: askCancel,
 		states: []api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled},
 		leads:  []api.State{api.Cancelling, api.Cancelled}, told: "Cancelled. Calls that were running end."},
+	{Name: runCancelled, Button: "Run cancelled items", Scope: "control", Danger: true, Safe: true, states: ended, ask: askRunCancelled, told: "The cancelled items run, as bulk actions of their own.",
+		fits: func(b *api.BulkAction) bool { return b.UndoneBy == "" && b.Counts.Cancelled > 0 },
+		do: func(ctx context.Context, c *client.Client, id, reason string) (b api.BulkAction, err error) {
+			linked, err := c.Retry(ctx, id, api.Again{State: "cancelled", Reason: reason})
+			if err == nil && len(linked.BulkActions) == 1 {
+				b = linked.BulkActions[0]
+			}
+			return b, err
+		}},
 	{Name: "undo", Button: "Undo", Scope: "control", Danger: true, More: true, states: ended, ask: askUndo, told: "The undo was started, as a bulk action of its own.",
 		// An undo of the first one undoes its retries, too.
 		fits: func(b *api.BulkAction) bool {
@@ -91,6 +101,16 @@ func (v *visit) verbsOf(ctx context.Context, b *api.BulkAction, p *api.Progress)
 			if lacking, err = v.withoutUndo(ctx, p); err != nil {
 				return nil, nil, err
 			}
+		}
+		if x.Name == runCancelled {
+			never, err := v.neverRun(ctx, b, p)
+			if err != nil {
+				return nil, nil, err
+			}
+			if never == 0 {
+				continue
+			}
+			x.Button = "Run " + cancelledItems(never)
 		}
 		switch {
 		case lacking != "":
@@ -177,7 +197,18 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 			return nil, err
 		}
 	}
-	q := &question{Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Scope: verb.Scope, Title: verb.Button + " " + b.Name + "?", Stay: "Keep it"}
+	if verb.Name == runCancelled {
+		switch b.Counts.Cancelled, err = v.neverRun(ctx, &b, &p); {
+		case err != nil:
+			return nil, err
+		case b.Counts.Cancelled == 0:
+			return nil, fmt.Errorf("%w: no cancelled item of %s is left to run", errNotNow, b.Name)
+		}
+	}
+	q := &question{Up: "/bulk-actions/" + escape(b.ID), UpName: b.Name, Scope: verb.Scope, Safe: verb.Safe, Title: verb.Button + " " + b.Name + "?", Stay: "Keep it"}
+	if verb.Name == runCancelled {
+		q.Hidden = append(q.Hidden, fact{"once", v.onceKey()})
+	}
 	if verb.ask(&b, &p, q); verb.Name == "cancel" && p.Cancel == nil { // it has ended since it was asked for
 		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(p.State).Word))
 	}
@@ -218,7 +249,7 @@ func (v *visit) doneBefore(ctx context.Context, verb *verb, id string, refused e
 		return done{}, refused
 	}
 	b, err := v.api.Get(ctx, id)
-	if err != nil || !slices.Contains(verb.leads, b.State) && !(verb.Name == "undo" && b.UndoneBy != "") {
+	if err != nil || !slices.Contains(verb.leads, b.State) && !(verb.Name == "undo" && b.UndoneBy != "") && !(verb.Name == runCancelled && len(b.Retries) > 0) {
 		return done{}, refused
 	}
 	return done{To: "/bulk-actions/" + escape(id), Note: note{Text: verb.told, Then: "It was done before; nothing is done twice."}}, nil
@@ -250,6 +281,8 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 		command = "weir api POST /v1/bulk-actions/" + id + "/unschedule"
 	case "delete":
 		command = "weir api DELETE /v1/bulk-actions/" + id
+	case runCancelled:
+		command = "weir retry " + id + " --state cancelled"
 	}
 	if reason != "" && verb.Name != "unschedule" {
 		command += " --reason " + quoted(reason)
@@ -260,6 +293,10 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 		to = "/bulk-actions"
 	case "clone":
 		to = "/new/" + escape(made.ID)
+	case runCancelled:
+		if made.ID != "" {
+			to = "/bulk-actions/" + escape(made.ID)
+		}
 	}
 	return done{To: to, Note: note{Text: verb.told, Weir: []string{command}}}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
@@ -61,4 +62,58 @@ func askCancel(_ *api.BulkAction, p *api.Progress, q *question) {
 	q.Facts = append(q.Facts, fact{"In all", format.Items(c.Total)})
 	q.Text = "A cancelled bulk action cannot be resumed. To stop now and continue later, pause it."
 	q.Button, q.Stay = "Cancel "+format.Items(q.Items), "Keep it running"
+}
+
+// runCancelled is the verb that runs the items that were cancelled with a bulk action.
+const runCancelled = "run-cancelled"
+
+// neverRun returns how many items were cancelled with a bulk action and were not taken by a retry. Items that a step left
+// out are not among them. How many cancelled items a retry took follows from the report: what is missing in the sum over
+// all retries was taken.
+func (v *visit) neverRun(ctx context.Context, b *api.BulkAction, p *api.Progress) (left int64, err error) {
+	for _, s := range p.Steps {
+		left += s.Cancelled
+	}
+	if left == 0 || len(b.Retries) == 0 {
+		return left, nil
+	}
+	all := left
+	r, err := v.api.Report(ctx, b.ID)
+	if err != nil || r.Combined == nil {
+		return left, err
+	}
+	left += r.Combined.Cancelled - r.Counts.Cancelled
+	for _, id := range b.Retries { // what they have cancelled is theirs to run
+		x, err := v.api.Report(ctx, id)
+		if client.IsCode(err, "not_found") {
+			return 0, nil // what it took is not known any more
+		}
+		if err != nil {
+			return 0, err
+		}
+		k := x.Counts
+		if x.Combined != nil {
+			k = *x.Combined
+		}
+		left -= k.Cancelled
+	}
+	return min(max(left, 0), all), nil
+}
+
+func cancelledItems(n int64) string { return format.Plural(n, "cancelled item", "cancelled items") }
+
+// askRunCancelled makes the question before cancelled items run. The cancelled items of b are those that are left.
+func askRunCancelled(b *api.BulkAction, p *api.Progress, q *question) {
+	q.Items = b.Counts.Cancelled
+	q.Title, q.Button, q.Stay = fmt.Sprintf("Run %s of %s?", cancelledItems(q.Items), b.Name), "Run "+cancelledItems(q.Items), "Leave them cancelled"
+	q.Facts = []fact{{"Will run", format.Items(q.Items) + ", each from the step at which it was cancelled"}}
+	if len(b.Retries) == 0 { // else it is not known where those that are left were cancelled
+		for i, s := range p.Steps {
+			if i > 0 && s.Cancelled > 0 {
+				q.Facts = append(q.Facts, fact{"Half-done", fmt.Sprintf("%s done %s and will get %s", format.Plural(s.Cancelled, "item has", "items have"), p.Steps[i-1].Step, s.Step)})
+			}
+		}
+	}
+	q.Facts = append(q.Facts, fact{"As", "New bulk actions, linked to this one. The report of this one counts both."})
+	q.Text = "They start at once. You can pause and cancel them like any other bulk action."
 }
