@@ -163,6 +163,7 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	c.call("PUT", "/v1/bulk-actions/"+fresh.ID+"/draft", "application/json", `{"steps":[{"action":"award"}],"source":{"upload":"`+file+`"}}`, 200, nil)
 	c.get("/v1/bulk-actions/"+fresh.ID+"/check?limit=5", nil)
 	c.get("/v1/bulk-actions/"+fresh.ID+"/bad-rows", nil)
+	c.get("/v1/bulk-actions/"+fresh.ID+"/duplicates", nil)
 	c.post(at+"/forecast", `{}`, 200, nil)
 	c.post(at+"/trial", `{"first":1,"dry_run":false}`, 200, nil)
 	c.post(at+"/seal", `{"expected_items":4}`, 200, nil)

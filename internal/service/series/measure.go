@@ -35,21 +35,27 @@ func windowStart(name string) (time.Time, bool) {
 	return time.UnixMilli(ms).UTC(), err == nil
 }
 
-// counted returns what was counted until a time, by resource: that part of what was counted until now,
-// if it is divided evenly over the time since the last sample.
+// counted returns what was counted until a time, by resource: all that was counted when it was called last, and that
+// part of what came since then, if it came evenly.
 func (s *Series) counted(at, now time.Time) map[string]engine.Tally {
-	part := 1.0
+	left, part := !at.Before(s.seenAt), 1.0
 	if at.Before(now) {
-		part = max(float64(at.Sub(s.until))/float64(now.Sub(s.until)), 0)
+		part = max(float64(at.Sub(s.seenAt))/float64(now.Sub(s.seenAt)), 0)
 	}
 	out := map[string]engine.Tally{}
 	for name, t := range s.engine.Tallies() {
-		n := each(less(t, s.was[name]), engine.Tally{}, func(n, _ int64) int64 { return int64(float64(n) * part) })
-		s.was[name] = each(s.was[name], n, func(a, b int64) int64 { return a + b })
+		n := each(less(t, s.seen[name]), engine.Tally{}, func(n, _ int64) int64 { return int64(float64(n) * part) })
+		if left {
+			n = each(n, less(s.seen[name], s.was[name]), add)
+		}
+		s.seen[name], s.was[name] = t, each(s.was[name], n, add)
 		out[name] = n
 	}
+	s.seenAt = now
 	return out
 }
+
+func add(a, b int64) int64 { return a + b }
 
 // measure adds what was counted since the last sample to this node's records, and writes them.
 func (s *Series) measure(ctx context.Context, at time.Time, counted map[string]engine.Tally) error {

@@ -47,11 +47,13 @@ type Series struct {
 	every   time.Duration
 	log     *slog.Logger
 
-	mu    sync.Mutex // one sample at a time
-	open  *opened
-	was   map[string]engine.Tally // what is part of steps
-	until time.Time               // the end of those steps
-	late  backlog
+	mu     sync.Mutex // one sample at a time
+	open   *opened
+	was    map[string]engine.Tally // what is part of steps
+	until  time.Time               // the end of those steps
+	seen   map[string]engine.Tally // what was counted at the last sample; a part of it may be in no step yet
+	seenAt time.Time
+	late   backlog
 }
 
 // window is what one node measured in inWindow steps; once the leader has looked after it, in one
@@ -70,10 +72,11 @@ type life struct {
 
 // New returns the series of an engine. The keeper stores them.
 func New(e *engine.Engine, b *bulk.Bulks, f *fleet.Fleet, k records.Keeper, o Options) *Series {
+	now := time.Now().Round(0)
 	return &Series{
 		engine: e, bulks: b, fleet: f, every: cmp.Or(o.Every, every), log: cmp.Or(o.Logger, slog.Default()),
 		windows: records.New[window](k, "series"), lives: records.New[life](k, "bulk_series"),
-		was: map[string]engine.Tally{}, until: time.Now().Round(0),
+		was: map[string]engine.Tally{}, until: now, seen: map[string]engine.Tally{}, seenAt: now,
 	}
 }
 
