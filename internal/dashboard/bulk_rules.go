@@ -109,7 +109,7 @@ func rulesInWords(v *visit, b *api.BulkAction) (facts []fact) {
 	}
 	if s := b.StopOn; s != nil {
 		if s.FailureRate > 0 {
-			add("Stops", "when more than %s of the ended items failed, after %s", format.Percent(s.FailureRate), format.Items(max(s.MinItems, 100)))
+			add("Stops", "when more than %s of the ended items failed, after %s", format.Percent(s.FailureRate), format.Items(countedFrom(s)))
 		}
 		if s.MaxFailures != 0 {
 			add("Stops", "when more than %s failed", format.Items(max(s.MaxFailures, 0)))

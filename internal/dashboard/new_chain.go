@@ -165,7 +165,7 @@ func (p *chainPage) leaveOut(n *api.NewBulkAction) {
 
 // safeRules are the rules of a new chain: a small part first, and a stop when much fails.
 func safeRules() api.Rules {
-	return api.Rules{Canary: &api.Canary{Percent: 1}, StopOn: &api.StopOn{FailureRate: 0.05, MinItems: 1000}}
+	return api.Rules{Canary: &api.Canary{Percent: 1}, StopOn: &api.StopOn{FailureRate: 0.05}}
 }
 
 // saveChain saves step 1 of a draft.

@@ -214,7 +214,10 @@ func (v *visit) rulesIn(w *wizard) (list []fact) {
 	list = append(list, fact{"Canary", canary})
 	stop := "Never stops by itself"
 	if s := r.StopOn; s != nil && s.FailureRate > 0 {
-		stop = "Stop if " + number(s.FailureRate*100) + "\u00a0% fail, counted from " + format.Items(max(s.MinItems, 1)) + ". Stopping loses nothing."
+		stop = "Stop if " + number(s.FailureRate*100) + "\u00a0% fail, counted from " + format.Items(countedFrom(s)) + ". Stopping loses nothing."
+		if never := w.NeverStops(); never != "" {
+			stop = strings.TrimSuffix(stop, "Stopping loses nothing.") + never
+		}
 	} else if s != nil && s.MaxFailures != 0 {
 		stop = "Stop after " + format.Plural(max(s.MaxFailures, 0)+1, "failure", "failures")
 	}

@@ -166,7 +166,7 @@ func (d *Dashboard) saveMapping(ctx context.Context, v *visit) (done, error) {
 	if p.Changed = shown != w.Check.Items; p.Changed {
 		return done{}, &pageInstead{pageAgain{"new-mapping", p.page()}, http.StatusOK}
 	}
-	return done{To: "/new/" + w.ID + "/rules"}, nil
+	return done{To: "/new/" + w.ID + "/rules"}, v.countFailures(ctx, w)
 }
 
 // place returns the field of the page for a field of the API.

@@ -3,12 +3,14 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // rulesPage is step 4: how it runs. The fields hold what a person types.
@@ -73,11 +75,11 @@ func (p *rulesPage) show(v *visit) {
 			p.P95 = c.P95.String()
 		}
 	}
-	p.StopPercent, p.StopAfter = "5", "1000"
+	p.StopPercent, p.StopAfter = "5", strconv.FormatInt(stopAfter(p.Items()), 10)
 	if s := r.StopOn; s != nil {
 		p.Stop, p.StopCancel = s.FailureRate > 0, s.Cancel
 		if s.FailureRate > 0 {
-			p.StopPercent, p.StopAfter = number(s.FailureRate*100), strconv.FormatInt(cmp.Or(s.MinItems, 100), 10)
+			p.StopPercent, p.StopAfter = number(s.FailureRate*100), strconv.FormatInt(cmp.Or(s.MinItems, stopAfter(p.Items())), 10)
 		}
 	}
 	for _, step := range stepIDs(p.Bulk.Steps) {
@@ -103,6 +105,42 @@ func (p *rulesPage) show(v *visit) {
 	if c := p.Draft.Callback; c != nil {
 		p.CallbackURL = c.URL
 	}
+}
+
+// stopAfter is from how many items on the wizard offers to count failures: a tenth of the items, as a plain number.
+func stopAfter(items int64) int64 {
+	if items == 0 { // not known
+		return 1000
+	}
+	n, unit := min(1000, max(20, items/10)), int64(1)
+	for n >= 10*unit {
+		unit *= 10
+	}
+	return (n + unit/2) / unit * unit
+}
+
+// countFailures sets from how many items on failures are counted, if the draft does not say it.
+func (v *visit) countFailures(ctx context.Context, w *wizard) error {
+	if s := w.Bulk.StopOn; !w.Own() || s == nil || s.FailureRate <= 0 || s.MinItems != 0 {
+		return nil
+	}
+	return v.describe(ctx, w, func(n *api.NewBulkAction) {
+		rule := *n.StopOn
+		rule.MinItems = stopAfter(w.Items())
+		n.StopOn = &rule
+	})
+}
+
+// countedFrom is from how many items on a rule counts the share of failures.
+func countedFrom(s *api.StopOn) int64 { return cmp.Or(s.MinItems, 100) }
+
+// NeverStops says that the rule about the share of failures cannot apply, empty if it can or that is not known.
+func (w *wizard) NeverStops() string {
+	s, items := w.Bulk.StopOn, w.Items()
+	if s == nil || s.FailureRate <= 0 || items == 0 || items >= countedFrom(s) {
+		return ""
+	}
+	return fmt.Sprintf("It cannot stop for this: failures are counted from %s on, and the data has %s.", format.Items(countedFrom(s)), format.Count(items))
 }
 
 // zoneOfName is the zone that [zoneName] names.
