@@ -42,6 +42,7 @@ type bulkHead struct {
 	Again    bool   // a template can be made of it
 	NoSched  string // why no schedule can be made of it, empty if one can
 	Tabs     []tab
+	Retried  *retriedSum // what became of failed items that were retried, nil if that is not known
 }
 
 // tab is one of the pages of a bulk action.
@@ -131,7 +132,7 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	if err := page.draw(ctx, v); err != nil {
 		return c, err
 	}
-	if page.Errors, _, err = v.errorLines(ctx, &h); err != nil {
+	if page.Errors, _, err = v.errorLines(ctx, &page.bulkHead); err != nil {
 		return c, err
 	}
 	page.Errors = page.Errors[:min(len(page.Errors), fewErrors)]

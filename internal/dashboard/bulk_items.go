@@ -103,7 +103,7 @@ func (d *Dashboard) bulkErrors(ctx context.Context, v *visit) (content, error) {
 		return c, err
 	}
 	page := bulkErrorsPage{bulkHead: h}
-	if page.Errors, page.Left, err = v.errorLines(ctx, &h); err != nil {
+	if page.Errors, page.Left, err = v.errorLines(ctx, &page.bulkHead); err != nil {
 		return c, err
 	}
 	c.Page, c.Weir = page, []string{"weir errors " + h.Bulk.ID, "weir retry " + h.Bulk.ID}

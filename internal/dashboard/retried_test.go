@@ -48,7 +48,7 @@ func TestAllPagesAgreeAboutARetry(t *testing.T) {
 	n.Until(got.Retries[0], api.Completed)
 
 	_, page := b.get(at + "/errors")
-	b.want(page, "Retried or discarded", "Retry all that are left", "Retry 1 item")
+	b.want(page, "2 items retried: 2 done. See the retry", "Retry all that are left", "Retry 1 item")
 	b.lacks(page, "Retry 2", "Retry 3")
 	_, page = b.get(at + "/report")
 	b.want(page, "3 of 4 items are done, 1 failed, with its retries.", "of these 2 by retries", "Failed 1 3 before retries", "3 + 1 + 0 = 4")
@@ -68,7 +68,8 @@ func TestAllPagesAgreeAboutARetry(t *testing.T) {
 
 	b.post(at+"/retry", url.Values{"once": {"b"}})
 	_, page = b.get(at + "/errors")
-	b.lacks(page, "Retry 1", "Retry all")
+	b.lacks(page, "Retry 1", "Retry all", "discarded")
+	b.want(page, "3 items retried: ", "retried")
 	_, page = b.get(at)
 	b.lacks(page, "Retry 1")
 }
