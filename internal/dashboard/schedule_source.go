@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -177,6 +178,22 @@ func (s *sheet) needSource(ctx context.Context, v *visit, n *api.NewBulkAction) 
 	return err
 }
 
+// tenantOf fills in the tenant that alone may use a template, and says so if another one is written.
+func (s *sheet) tenantOf(ctx context.Context, v *visit, n *api.NewBulkAction) error {
+	t, err := v.templateOf(ctx, n)
+	if err != nil || t.Tenant == "" {
+		return err
+	}
+	switch i := s.at("tenant"); i.Value {
+	case "":
+		i.Value = t.Tenant
+	case t.Tenant:
+	default:
+		i.Fault = fmt.Sprintf("The template %s belongs to the tenant %s.", titleOf(&t), t.Tenant)
+	}
+	return nil
+}
+
 // bulkAction reads what a schedule makes. The whole definition applies where the fields say nothing.
 func (s *sheet) bulkAction(ctx context.Context, v *visit) (n api.NewBulkAction, err error) {
 	s.define("bulk_action", &n)
@@ -191,6 +208,9 @@ func (s *sheet) bulkAction(ctx context.Context, v *visit) (n api.NewBulkAction, 
 		}
 	} else {
 		n.Template = chosen
+		if err := s.tenantOf(ctx, v, &n); err != nil {
+			return n, err
+		}
 		if given := s.params(); given != nil || chosen != "" {
 			n.Params = given
 		}

@@ -193,3 +193,22 @@ func TestTheFieldsOfAScheduleBelongToItsKind(t *testing.T) {
 		}
 	}
 }
+
+// A schedule of a template belongs to the tenant of the template.
+func TestAScheduleHasTheTenantOfItsTemplate(t *testing.T) {
+	n := ended(t, false)
+	b := newBrowser(t, n)
+	n.Call("PUT", "/v1/templates/autumn", `{"title":"Autumn","tenant":"growth","bulk_action":{"steps":[{"action":"send"}]}}`, 200, nil)
+	form := scheduleForm("bulk_action", "", "bulk_action.template", "autumn", "bulk_action.source.segment.url", "https://crm.example.com/segments/7")
+	form.Set("tenant", "crm")
+	_, page := b.post("/ui/schedules/new", form)
+	b.want(page, "The template Autumn belongs to the tenant growth.")
+	form.Set("tenant", "")
+	_, page = b.post("/ui/schedules/new", form)
+	b.want(page, "digest is saved", "growth")
+	var all api.Page[api.Schedule]
+	n.Call("GET", "/v1/schedules", "", 200, &all)
+	if len(all.Data) != 1 || all.Data[0].Tenant != "growth" {
+		t.Errorf("the schedules are %+v", all.Data)
+	}
+}
