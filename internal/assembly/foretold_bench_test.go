@@ -113,7 +113,7 @@ func (c *wallCase) run(b *testing.B, near map[string]int) {
 		r.Until(warm.ID, api.Completed)
 		r.Eventually("forecasts know of its calls", func() bool {
 			foretell()
-			return !strings.Contains(strings.Join(f.Assumptions, " "), "was not called yet")
+			return !strings.Contains(strings.Join(f.Assumptions, " "), "has called")
 		})
 	}
 	if c.flood > 0 {

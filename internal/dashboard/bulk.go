@@ -197,7 +197,7 @@ func (page *bulkPage) why(p *api.Progress) {
 	for i, c := range p.WaitingOn {
 		text := c.Text
 		if c.Detail != "" {
-			text += ": " + c.Detail
+			text += ": " + strings.TrimRight(c.Detail, ".")
 		}
 		if i == 0 {
 			page.Why = text

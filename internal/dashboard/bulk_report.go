@@ -85,7 +85,7 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 func comparedWith(f *api.Accuracy, took time.Duration) string {
 	text := fmt.Sprintf("forecast %s, %+.1f\u00a0%%", format.Duration(time.Duration(f.P50)), f.Error*100)
 	if running := time.Duration(float64(f.P50) * (1 + f.Error)); took-running > took/100 {
-		return format.Duration(running) + " without the time for people; " + text
+		return format.Duration(running) + ", not counting " + format.Duration(took-running) + " of waiting for people; " + text
 	}
 	return text
 }

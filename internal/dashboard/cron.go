@@ -17,7 +17,7 @@ import (
 type plainRule struct{ every, time, weekday, day, cron string }
 
 var everies = []option{{"day", "Every day"}, {"weekdays", "Monday to Friday"}, {"week", "Every week"}, {"month", "Every month"},
-	{"hour", "Every hour"}, {"own", "By an own rule"}, {"once", "Once"}}
+	{"hour", "Every hour"}, {"own", "By a rule of your own"}, {"once", "Once"}}
 
 var weekdays = []option{{"1", "Monday"}, {"2", "Tuesday"}, {"3", "Wednesday"}, {"4", "Thursday"}, {"5", "Friday"}, {"6", "Saturday"}, {"0", "Sunday"}}
 

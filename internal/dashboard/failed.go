@@ -292,7 +292,7 @@ func (d *Dashboard) retryFailed(ctx context.Context, v *visit) (done, error) {
 // retriedFailed says what a retry of failed items has made.
 func retriedFailed(made *api.Linked) done {
 	n := note{Text: fmt.Sprintf("%s retried, in %s.", format.Items(made.Items), format.Plural(int64(len(made.BulkActions)),
-		"new bulk action", "new bulk actions")), Then: "Items that fail again come back here."}
+		"new bulk action", "new bulk actions")), Then: "Items that fail again come back to Failed items."}
 	if made.Skipped > 0 {
 		n.Then += fmt.Sprintf(" %s left: their bulk actions still run.", format.Items(made.Skipped))
 	}
@@ -332,7 +332,7 @@ func (v *visit) askRetryAll(ctx context.Context) (*question, error) {
 			{"As", "New bulk actions, linked to the first ones"},
 			{"Left out", "Items of bulk actions that still run"},
 		},
-		Text:   "Items keep their idempotency keys, and those that fail again come back here. To limit the speed, retry group by group with a rate.",
+		Text:   "Items keep their idempotency keys, and those that fail again come back to Failed items. To limit the speed, retry group by group with a rate.",
 		Hidden: append(back, fact{"once", v.onceKey()}), Button: "Retry all " + failedItems(all.Items), Stay: "Leave them here", Safe: true, Scope: "control",
 	}, nil
 }

@@ -38,7 +38,7 @@ func TestFailedItemsAreRetriedByGroup(t *testing.T) {
 	n := ended(t, false)
 	b := newBrowser(t, n)
 	_, page := b.get("/ui/failed")
-	b.want(page, "No item has failed", "Nothing is lost until it is discarded.")
+	b.want(page, "No failed items are left", "Nothing is lost until it is discarded.")
 	made := n.Make(oneStep, `{"id":"u1","fail":"account 1 is closed"}`+"\n"+`{"id":"u2","fail":"account 2 is closed"}`+"\n"+`{"id":"u3","fail":"no such user"}`+"\n")
 	n.Until(made.ID, api.Completed)
 	_, page = b.get("/ui/failed")
@@ -80,7 +80,7 @@ func TestADiscardNeedsAReasonAndAQuestion(t *testing.T) {
 	}
 	b.want(page, "Give a reason.")
 	_, page = b.post("/ui/failed/discard", url.Values{"group": {key}, "reason": {"known"}})
-	b.want(page, "2 items discarded.", "No item has failed")
+	b.want(page, "2 items discarded.", "No failed items are left")
 	if failures(n) != 0 {
 		t.Errorf("%d items are left", failures(n))
 	}

@@ -71,8 +71,15 @@ func addedNote(before, after *api.DataCheck) note {
 	of := after.Uploads[len(after.Uploads)-1]
 	n := note{Text: fmt.Sprintf("%s of %s added to the %s that were there.", format.Plural(of.Rows, "row", "rows"), of.Name, format.Plural(before.Rows, "row", "rows"))}
 	if fixed := after.Corrected - before.Corrected; fixed > 0 {
-		n.Then = fmt.Sprintf("%s corrected by it and not counted any more. %s can be used now, %s before.", format.Plural(fixed, "bad row is", "bad rows are"),
+		valid := max(0, after.Items-before.Items)
+		n.Then = fmt.Sprintf("%s corrected by it. %s can be used now, %s before.", format.Plural(valid, "bad row is", "bad rows are"),
 			format.Items(after.Items), format.Count(before.Items))
+		if valid == 0 {
+			n.Then = fmt.Sprintf("None of them can be used yet. %s can be used, as before.", format.Items(after.Items))
+		}
+		if after.BadLines > 0 {
+			n.Then += " " + format.Plural(after.BadLines, "row is", "rows are") + " still bad."
+		}
 	}
 	return n
 }

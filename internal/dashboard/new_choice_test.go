@@ -22,7 +22,7 @@ func TestACorrectedListOfBadRowsIsAdded(t *testing.T) {
 	}
 	list = strings.Replace(list, ";;\"Bo", ";u2;\"Bo", 1) // one of the two is corrected
 	_, page, shown := b.sendForm(at+"/data", "file=bad-rows.csv", list)
-	b.want(page, "2 rows of bad-rows.csv added to the 4 rows that were there.", "2 bad rows are corrected by it", "Rows 4", "Valid 3", "Bad rows 1", "of bad-rows.csv")
+	b.want(page, "2 rows of bad-rows.csv added to the 4 rows that were there.", "1 bad row is corrected by it. 3 items can be used now, 2 before. 1 row is still bad.", "Rows 4", "Valid 3", "Bad rows 1", "of bad-rows.csv")
 	if !strings.HasSuffix(shown, "/mapping") {
 		t.Errorf("it ends at %s", shown)
 	}

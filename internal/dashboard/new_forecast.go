@@ -266,5 +266,16 @@ func (d *Dashboard) tryDraft(ctx context.Context, v *visit) (done, error) {
 	return done{}, &pageInstead{pageAgain{"new-forecast", p.page()}, http.StatusOK}
 }
 
+// Sent says what has been sent by now. A page that is loaded again does not know of earlier trials.
+func (p *forecastPage) Sent() string {
+	switch {
+	case p.Trial == nil:
+		return "It has not started."
+	case p.Real:
+		return "It has not started: only the trial was sent, for real."
+	}
+	return "It has not started: only the trial was sent."
+}
+
 // NoSchedule says why no schedule can be made of the draft, empty if one can.
 func (p *forecastPage) NoSchedule() string { return noSchedule(&p.Bulk) }

@@ -29,7 +29,7 @@ func TestAManagerSaysWhichColumnATemplateMeans(t *testing.T) {
 	}
 	form := url.Values{"item_id": {"user_id"}, "c0-name": {"amount"}, "c0": {"Points"}, "c1-name": {"email"}, "c1": {"E-Mail"}, "bad": {"record"}, "duplicates": {"refuse"}}
 	_, page, _ = b.postAt(at+"/mapping", form)
-	b.want(page, "All 3 rows can be used", "Valid 2", "Duplicate ids 1", `{"n":5,"to":"a@x"}`)
+	b.want(page, "1 row has the id of an earlier row", "Valid 2", "Duplicate ids 1", `{"n":5,"to":"a@x"}`)
 	form.Set("do", "next")
 	form.Set("shown", "2")
 	_, page, _ = b.postAt(at+"/mapping", form)
@@ -74,7 +74,7 @@ func TestColumnsAreMatchedToTheSchema(t *testing.T) {
 	}
 	at = b.begin(url.Values{"action": {"push"}})
 	_, page, _ = b.sendForm(at+"/data", "file=u.ndjson", `{"id":"u1","email":"a@x","amount":5,"more":true}`+"\n")
-	b.want(page, "All 1 rows can be used", `"more":true`)
+	b.want(page, "The row can be used", `"more":true`)
 }
 
 // A mistake in one field takes no choice away from the others.

@@ -138,7 +138,7 @@ func TestAManagerMakesABulkActionOfAFile(t *testing.T) {
 	if status != http.StatusOK || shown != at+"/forecast" {
 		t.Fatalf("the rules end at %s with status %d: %s", shown, status, text(t, page))
 	}
-	b.want(page, "Start canary of 1 item", "5 = 3 items + 1 duplicate + 1 bad row", "Run 1 % (1 item) first, then ask me", "Nothing has been sent")
+	b.want(page, "Start canary of 1 item", "5 = 3 items + 1 duplicate + 1 bad row", "Run 1 % (1 item) first, then ask me", "It has not started.")
 	var got api.BulkAction
 	if n.Call("GET", "/v1/bulk-actions/"+idOf(at), "", 200, &got); got.State != api.Draft {
 		t.Fatalf("before the last button it is %s", got.State)

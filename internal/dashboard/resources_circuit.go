@@ -70,7 +70,7 @@ func outageOf(v *visit, r *api.ResourceStatus) outage {
 	} else if o.Calls > 0 {
 		x.Text = fmt.Sprintf("%s of %s failed", format.Count(int64(o.Failed)), format.Plural(int64(o.Calls), "call", "calls"))
 		if o.Code != "" {
-			x.Text += ", the last with " + o.Code
+			x.Text += ", the last with " + strings.TrimRight(o.Code, ".")
 		}
 		x.Text += ". "
 	}

@@ -58,7 +58,7 @@ func (v *visit) scheduleSheet(ctx context.Context, s *api.Schedule) (*sheet, err
 			{Name: "overlap", Group: "If something is in the way", Half: true, Label: "If the bulk action before is still running", Kind: "select", Options: overlaps, Value: cmp.Or(s.Overlap, "skip")},
 			{Name: "catch_up", Half: true, Label: "Run missed times late, up to", Value: catchUp, Place: "1h", Hint: "After an outage. Such as 90s, 30m or 6h."},
 			{Name: "catch_up_all", Label: "Run every missed time, not only the newest", Kind: "check", Value: checked(s.CatchUpAll)},
-			{Name: "until", Label: "Ends, optional", Kind: "datetime-local", Value: until, Hint: "In your time. No time after this one fires."},
+			{Name: "until", Label: "Ends, optional", Kind: "datetime-local", Value: until, Hint: "In your time. It does not fire after this."},
 			{Name: "bulk_action", Label: "Bulk action, as JSON or YAML", Kind: "code", Folded: true, Value: definition(rest),
 				Hint: "What the fields above do not say. Without a template or a bulk action to begin with: its steps, and the source of its items or the items."},
 		})}, nil

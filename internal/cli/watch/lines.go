@@ -64,8 +64,7 @@ func ForecastLine(p term.Paint, f *api.Forecast) string {
 		text += " · bottleneck " + Bottleneck(f.Bottleneck)
 	}
 	if guessed := slices.IndexFunc(f.Assumptions, func(a string) bool {
-		return strings.Contains(a,
-			"was not called yet")
+		return strings.HasPrefix(a, "No bulk action has called")
 	}); guessed >= 0 &&
 		f.Bottleneck != nil && f.Bottleneck.Kind != "rate" && time.Duration(f.Takes.P90) >= time.Second {
 		text += " · " + strings.TrimSuffix(f.Assumptions[guessed], ".")

@@ -191,7 +191,7 @@ func TestHostileAnswersOfASegmentArePermanent(t *testing.T) {
 		{"an item that is not an object", "application/json", `{"items":[{"id":"a"},7]}`, feed.CodeBadItem, "page 1, item 2"},
 		{"a member twice", "application/json", `[{"id":"a","n":1,"n":2}]`, feed.CodeDuplicateKey, `"n"`},
 		{"no id", "application/json", `[{"id":"a"},{"ID":"b"}]`, feed.CodeMissingID, "item 2"},
-		{"a blank id", "application/json", `[{"id":" "}]`, feed.CodeMissingID, `"id"`},
+		{"a blank id", "application/json", `[{"id":" "}]`, feed.CodeMissingID, "id is empty"},
 		{"an id that is a list", "application/json", `[{"id":[1]}]`, feed.CodeBadID, "item 1"},
 		{"an id with a fraction", "application/json", `[{"id":1.5}]`, feed.CodeBadID, "1.5"},
 		{"an id with a zero byte", "application/json", `[{"id":"a\u0000"}]`, feed.CodeBadEncoding, "item 1"},

@@ -166,7 +166,9 @@ func checkID(id, field string, most int) *RowError {
 		}
 	}
 	if strings.TrimSpace(id) == "" {
-		return missingID(field)
+		bad := missingID(field)
+		bad.Problem = field + " is empty"
+		return bad
 	}
 	if strings.IndexByte(id, 0) >= 0 {
 		return &RowError{

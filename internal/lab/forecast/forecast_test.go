@@ -251,7 +251,7 @@ func TestAssumptionsAreSaid(t *testing.T) {
 	l.Nodes = 3
 	said := strings.Join(of(t, w, l).Assumptions, "\n")
 	for _, want := range []string{
-		"award.db was not called yet: a call is assumed to take 100ms.", "All items are assumed to meet the condition of notify.",
+		"No bulk action has called award.db yet: a call is assumed to take 100ms.", "All items are assumed to meet the condition of notify.",
 		"Call durations of send-message come from only 12 calls.", "of its size and extrapolated linearly.",
 	} {
 		if !strings.Contains(said, want) {

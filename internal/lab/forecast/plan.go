@@ -92,7 +92,7 @@ func (p *plan) say(format string, args ...any) {
 func (p *plan) settle(r *Resource) {
 	if r.Service <= 0 {
 		r.Service, r.P99, r.Samples = guess, 3*guess, 0
-		p.say("%s was not called yet: a call is assumed to take %v.", r.Name, guess)
+		p.say("No bulk action has called %s yet: a call is assumed to take %v.", r.Name, guess)
 	}
 	r.P99 = min(max(cmp.Or(r.P99, 2*r.Service), r.Service), 10*r.Service)
 	r.Timeout = max(cmp.Or(r.Timeout, 30*time.Second), time.Millisecond)
