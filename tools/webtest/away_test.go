@@ -120,6 +120,8 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	s.kill()
 	b.press("Create the tenant")
 	b.see("The server does not answer.", "What you typed is still here.")
+	b.do(chromedp.Click(".nav a[href$='/resources']", chromedp.ByQuery))
+	b.see("Your form has not been sent yet. It is sent as soon as the server answers.")
 	var typed string
 	if b.do(chromedp.Value("#"+b.field("Weight"), &typed, chromedp.ByQuery)); typed != "7" || b.where() != form {
 		t.Errorf("on %s the weight is %q", b.where(), typed)
@@ -142,4 +144,11 @@ func TestNothingIsLostWhileTheServerIsAway(t *testing.T) {
 	b.see("The server does not answer. The page opens as soon as it answers.")
 	s.start()
 	b.see("Latest events")
+
+	b.visit(s.url("/ui/new")) // a page without a stream
+	s.kill()
+	b.do(chromedp.Click(".foot a[href$='/help']", chromedp.ByQuery))
+	b.see("The server does not answer. The page opens as soon as it answers.")
+	s.start()
+	b.see("Keys")
 }

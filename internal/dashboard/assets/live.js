@@ -189,35 +189,54 @@ function ends(status, text, beside = false) {
 
 // ---- a form or a link while the server is away must not lose the page
 
-/** @type {(() => void) | null} what the person has asked for, until the server answers */
+/** @typedef {{leave: () => void, form: boolean, pressed?: boolean}} Wish pressed: something else was asked for meanwhile */
+/** @type {Wish | null} what the person has asked for, until the server answers */
 let wish = null
 
 /** Does something that leaves the page as soon as the server answers, within two minutes. @param {() => void} leave @param {boolean} form */
 async function whenBack(leave, form) {
-  wish = leave
-  for (const end = Date.now() + 120_000; wish === leave; await new Promise(done => setTimeout(done, 2000))) {
+  /** @type {Wish} */
+  const mine = wish = {leave, form}
+  for (const end = Date.now() + 120_000; wish === mine; await new Promise(done => setTimeout(done, 2000))) {
     const {status, text} = await ask()
-    if (wish !== leave) return
+    if (wish !== mine) return
     const over = Date.now() > end
     if (form && ends(status, text, true) || over) {
       wish = null
-      if (over) tell('Nothing was sent.', 'The server did not answer. What you typed is still here: try again later.')
+      if (over) tell(form ? 'Nothing was sent.' : 'The page was not opened.', `The server did not answer. ${form ? 'What you typed is still here: try' : 'Try'} again later.`)
     } else if (status !== 0 && status < 500) {
       wish = null
       tell()
       leave()
+    } else if (mine.pressed) {
+      tellWaiting()
     } else {
       tell('The server does not answer.', form ? 'What you typed is still here. It is sent as soon as the server answers.' : 'The page opens as soon as it answers.')
     }
   }
 }
 
+const tellWaiting = () => tell('Your form has not been sent yet.', 'It is sent as soon as the server answers.')
+
+/** Whether a form waits: nothing replaces it. Says so, if so. */
+function formWaits() {
+  if (!wish?.form) return false
+  wish.pressed = true
+  tellWaiting()
+  return true
+}
+
+/** Whether the server is known to answer. A page without a stream does not know. */
+const answers = () => events !== null && !cutOff
+
 let passes = false
 
 document.addEventListener('submit', event => {
   const form = event.target
-  if (passes || event.defaultPrevented || !(form instanceof HTMLFormElement) || !cutOff && events) return
+  if (passes || event.defaultPrevented || !(form instanceof HTMLFormElement)) return
+  if (!wish?.form && answers()) return
   event.preventDefault()
+  if (formWaits()) return
   const by = event.submitter
   whenBack(() => {
     passes = true
@@ -228,14 +247,16 @@ document.addEventListener('submit', event => {
 
 /** Goes to an address. @param {string} to */
 function go(to) {
-  if (cutOff) whenBack(() => location.assign(to), false)
-  else location.assign(to)
+  if (formWaits()) return
+  if (answers()) location.assign(to)
+  else whenBack(() => location.assign(to), false)
 }
 
 document.addEventListener('click', event => {
   const link = event.target instanceof Element ? event.target.closest('a[href]') : null
-  if (!cutOff || !(link instanceof HTMLAnchorElement) || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
-  if (link.target || link.origin !== location.origin || link.hash && link.href.split('#')[0] === location.href.split('#')[0] || strip?.contains(link)) return
+  if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  if (link.target || link.hasAttribute('download') || link.hash && link.href.split('#')[0] === location.href.split('#')[0] || strip?.contains(link)) return
+  if (!wish?.form && (answers() || link.origin !== location.origin)) return
   event.preventDefault()
   go(link.href)
 })
