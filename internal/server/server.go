@@ -81,6 +81,7 @@ type Server struct {
 	memory  *memory                     // of JSON bodies
 	exports slots                       // of requests that read much
 	streams slots                       // of events, by key
+	callers callers                     // of event streams
 	viewers viewers                     // of pages that are live
 	sites   *http.CrossOriginProtection // refuses what browsers send from elsewhere
 	working claims                      // requests with an Idempotency-Key that this process works on

@@ -31,7 +31,8 @@ func (s *Server) watchRoutes() {
 		about("Server-sent events: `progress` (a Progress, at most four a second and only when something changed), `state` "+
 			"(a StateChange), "+
 			"`error_group` (an ErrorGroup, at the first failure of a new group), `ping` (every 15 seconds, to keep the "+
-			"connection open) and `end` (a StateChange, the last event). "+
+			"connection open), `end` (a StateChange, the last event) and `problem` (a Problem, the last event instead of `end`: "+
+			"the key was revoked, has expired or may not read the bulk action any more, which is checked every second). "+
 			"The stream begins with the current state and ends after the final state. A progress event has an id. Sent back as "+
 			"Last-Event-ID, as browsers do, it "+
 			"resumes the stream there: unchanged data is not sent again, and the newest state comes at once. A client that "+
@@ -58,6 +59,7 @@ func eventResponses(of huma.API) map[string]*huma.Response {
 		{"error_group", huma.SchemaFromType(schemas, reflect.TypeFor[api.ErrorGroup]())},
 		{"ping", &huma.Schema{Type: huma.TypeObject}},
 		{"end", huma.SchemaFromType(schemas, reflect.TypeFor[api.StateChange]())},
+		{"problem", huma.SchemaFromType(schemas, reflect.TypeFor[api.Problem]())},
 	} {
 		kinds = append(kinds,
 			&huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"},
@@ -93,22 +95,26 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	if ended {
 		return &huma.StreamResponse{Body: func(c huma.Context) { c.SetStatus(http.StatusNoContent) }}, nil
 	}
+	tenant := visitOf(ctx).tenant
 	return &huma.StreamResponse{Body: func(c huma.Context) {
 		r, w := humago.Unwrap(c)
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
 		out := newPatient(w, s.opts.SlowBody)
 		defer out.end()
-		s.stream(r.Context(), &events{out}, in)
+		s.stream(r, &events{out}, in, tenant)
 	}}, nil
 }
 
-// stream sends events until the bulk action has ended, the reader is gone, or the server stops.
-func (s *Server) stream(ctx context.Context, out *events, in *eventsInput) {
+// stream sends events until the bulk action has ended, its caller may not read it any more, the reader is gone, or the
+// server stops.
+func (s *Server) stream(r *http.Request, out *events, in *eventsInput, tenant string) {
+	ctx := r.Context()
 	s.heads.streams.Inc()
 	defer s.heads.streams.Dec()
 	live, cancel := context.WithCancel(ctx)
-	notices, ended := make(chan watch.Notice), make(chan error, 1)
+	notices, ended, refused := make(chan watch.Notice), make(chan error, 1), make(chan *problem, 1)
+	go func() { refused <- s.stillAllowed(live, r, tenant) }()
 	go func() {
 		ended <- s.svc.Watch.Stream(live, in.ID, in.Last, func(n watch.Notice) error {
 			select {
@@ -119,7 +125,7 @@ func (s *Server) stream(ctx context.Context, out *events, in *eventsInput) {
 			}
 		})
 	}()
-	err, over := s.pass(out, notices, ended)
+	err, over := s.pass(out, notices, ended, refused)
 	cancel()
 	if !over {
 		<-ended // it ends with live
@@ -134,7 +140,7 @@ func (s *Server) stream(ctx context.Context, out *events, in *eventsInput) {
 const pingEvery = 15 * time.Second
 
 // pass writes what comes; over says that nothing more can.
-func (s *Server) pass(out *events, notices <-chan watch.Notice, ended <-chan error) (err error,
+func (s *Server) pass(out *events, notices <-chan watch.Notice, ended <-chan error, refused <-chan *problem) (err error,
 	over bool) { //nolint:revive // whether it is over is not about the error
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
@@ -146,6 +152,11 @@ func (s *Server) pass(out *events, notices <-chan watch.Notice, ended <-chan err
 			ping.Reset(pingEvery)
 		case <-ping.C:
 			err = out.send(watch.Notice{Kind: "ping", Data: struct{}{}})
+		case p := <-refused:
+			if p != nil { // else the reader is gone
+				_ = out.send(watch.Notice{Kind: "problem", Data: &p.Problem}) // it ends anyway
+			}
+			return nil, false
 		case err := <-ended:
 			return err, true
 		case <-s.stop:

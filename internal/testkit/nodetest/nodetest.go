@@ -133,7 +133,13 @@ func must(t testing.TB, err error) {
 // As returns a client with a new key for some tenants; none: for all.
 func (n *Node) As(scopes []access.Scope, tenants ...string) *Node {
 	n.t.Helper()
-	_, text, err := n.Keys().Create(n.t.Context(), access.Local(), access.NewKey{Name: "test", Scopes: scopes, Tenants: tenants})
+	return n.With(access.NewKey{Name: "test", Scopes: scopes, Tenants: tenants})
+}
+
+// With returns a client with a new key.
+func (n *Node) With(key access.NewKey) *Node {
+	n.t.Helper()
+	_, text, err := n.Keys().Create(n.t.Context(), access.Local(), key)
 	must(n.t, err)
 	other := *n
 	other.key = text.Reveal()
