@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/core/plain"
 )
 
 // checkSpec turns a spec into its stored form, or lists all that is wrong with it.
@@ -76,10 +78,8 @@ func badText(s string, most int) string {
 	if len(s) > most {
 		return fmt.Sprintf("has %d bytes, more than %d", len(s), most)
 	}
-	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return fmt.Sprintf("%q has a control character or is not UTF-8", s)
-		}
+	if strings.ContainsFunc(s, plain.Refused) {
+		return fmt.Sprintf("%q has a control character or is not UTF-8", s)
 	}
 	return ""
 }

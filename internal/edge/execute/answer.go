@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/jsonsize"
+	"github.com/weirhq/weir/internal/core/plain"
 )
 
 // Bounds on an answer.
@@ -165,7 +167,7 @@ func (a *answer) rest() (o weir.Outcome, err error) {
 // outcome fills in o. A number in retry_after is in seconds; a text that is not a valid time
 // leaves the delay to the action's backoff.
 func (r *result) outcome(o *weir.Outcome, now func() time.Time) error {
-	*o = weir.Outcome{Code: shorten(r.Code, maxCode), Message: shorten(r.Message, maxMessage)}
+	*o = weir.Outcome{Code: foreign(r.Code, maxCode), Message: foreign(r.Message, maxMessage)}
 	switch r.Status {
 	case "done":
 		return r.done(o)
@@ -217,10 +219,20 @@ func (r *result) delay(o *weir.Outcome, now func() time.Time) error {
 	return nil
 }
 
-// shorten cuts text of an endpoint so that no answer bloats the store.
-func shorten(s string, limit int) string {
+// foreign cuts text of an endpoint, so that no answer bloats the store, and cleans it of control characters, which pages
+// and terminals would get as they are.
+func foreign(s string, limit int) string {
+	clean := plain.Clean(cut(s, limit))
+	if out := cut(clean, limit); len(s) > limit || len(out) < len(clean) {
+		return out + "…"
+	}
+	return clean
+}
+
+// cut returns the first bytes of a text, without a part of a character at their end.
+func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	return string(bytes.ToValidUTF8([]byte(s[:limit]), nil)) + "…"
+	return strings.ToValidUTF8(s[:limit], "")
 }

@@ -167,6 +167,26 @@ func TestLongTextsOfAnEndpointAreCut(t *testing.T) {
 	}
 }
 
+func TestTextsOfAnEndpointGiveNoOrders(t *testing.T) {
+	for _, status := range []string{"failed", "retry", "left_out"} {
+		task := newTask(1)
+		body := `{"results":[{"id":"u1","status":"` + status + `","code":"a\u001b[31m\u202eb","message":"one\ntwo\u009b2J \u2066x\u0000"}]}`
+		if err := run(t, serve(t, say(200, body), nil), task); err != nil {
+			t.Fatal(err)
+		}
+		if o := task.Outcomes[0]; o.Code != "a\ufffd[31m\ufffdb" || o.Message != "one two\ufffd2J \ufffdx\ufffd" {
+			t.Errorf("%s: code %q, message %q", status, o.Code, o.Message)
+		}
+	}
+	task := newTask(1)
+	if err := run(t, serve(t, say(200, `{"results":[{"id":"u1","status":"failed","message":"`+strings.Repeat(`\u0000`, 1000)+`"}]}`), nil), task); err != nil {
+		t.Fatal(err)
+	}
+	if o := task.Outcomes[0]; len(o.Message) > 1030 {
+		t.Errorf("the message has %d bytes, want at most 1030", len(o.Message))
+	}
+}
+
 func TestCutBodyIsABrokenAnswer(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"shorter than promised": func(w http.ResponseWriter, _ *http.Request) {

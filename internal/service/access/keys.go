@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/plain"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/vault"
 )
@@ -180,8 +180,7 @@ func (n *NewKey) checkTenants(by Principal, bad *weir.InputError) {
 
 // isName reports whether a text is a valid name of a tenant or a key.
 func isName(s string) bool {
-	return s != "" && len(s) <= maxName && utf8.ValidString(s) &&
-		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError })
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, plain.Refused)
 }
 
 // Get returns a key, or [weir.ErrNotFound], also if by may not see it.

@@ -155,6 +155,7 @@ func TestBadKeysAreNotMade(t *testing.T) {
 		{"no scope", root, NewKey{Name: "a"}, "missing_field scopes"},
 		{"unknown scope", root, NewKey{Name: "a", Scopes: []Scope{Read, "write"}}, "bad_value scopes[1]"},
 		{"scope that the maker lacks", reader, NewKey{Name: "a", Scopes: []Scope{Read, Admin}}, "missing_scope scopes[1]"},
+		{"name that turns the text around", root, NewKey{Name: "a\u202eb", Scopes: []Scope{Read}}, "bad_text name"},
 		{"empty tenant", root, NewKey{Name: "a", Scopes: []Scope{Read}, Tenants: []string{""}}, "bad_text tenants[0]"},
 		{"tenant with a control character", root, NewKey{Name: "a", Scopes: []Scope{Read}, Tenants: []string{"a", "b\x1b[1m"}}, "bad_text tenants[1]"},
 		{"too many tenants", root, NewKey{Name: "a", Scopes: []Scope{Read}, Tenants: make([]string, 1001)}, "out_of_range tenants"},

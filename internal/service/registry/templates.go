@@ -10,6 +10,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/core/plain"
 	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
@@ -127,7 +128,7 @@ func (s *Templates) check(t *storedTemplate, by Checker) error {
 		}
 	}
 	check.Text(&bad, "title", t.Title)
-	if i := strings.IndexFunc(t.Description, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }); i >= 0 {
+	if i := strings.IndexFunc(t.Description, func(r rune) bool { return plain.Control(r) && r != '\n' && r != '\t' }); i >= 0 {
 		bad.Add("bad_text", "description", fmt.Sprintf("has a control character at byte %d", i), "use printable characters and line ends")
 	}
 	checkOnce(&bad, &t.BulkAction)

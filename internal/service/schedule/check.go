@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/plain"
 )
 
 // Bounds of a [Spec].
@@ -48,7 +48,7 @@ func (s *Spec) checkText(in *weir.InputError) {
 		in.Add("missing_field", "name", "is missing", "name the schedule")
 	case len(s.Name) > MaxName:
 		in.Add(codeRange, "name", fmt.Sprintf("has %d bytes of at most %d", len(s.Name), MaxName), "shorten it")
-	case strings.ContainsFunc(s.Name, unicode.IsControl), strings.ToValidUTF8(s.Name, "") != s.Name:
+	case strings.ContainsFunc(s.Name, plain.Refused):
 		in.Add("bad_text", "name", "has control characters or is not UTF-8", "remove them")
 	}
 	if s.Tenant == "" {

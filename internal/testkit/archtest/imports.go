@@ -26,6 +26,7 @@ var Core = []string{
 	"internal/core/retry", "internal/core/scale", "internal/core/flow", "internal/core/block", "internal/core/heap",
 	"internal/core/route", "internal/core/quota", "internal/core/filter", "internal/core/fault",
 	"internal/edge/mapping", "internal/core/near", "internal/core/jsonsize", "internal/core/series",
+	"internal/core/plain",
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.

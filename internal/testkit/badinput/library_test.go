@@ -52,6 +52,7 @@ func libraryRows() []libraryRow {
 		{36, "an id twice", nil, item("first", "{}"), `duplicate_item item 2: id "first" came before, as item 1`},
 		{48, "a chain that is not registered", func(s *spec) { s.Chain = raw("unknown") }, fine, "unknown_action registered"},
 		{55, "a tenant with control characters", func(s *spec) { s.Tenant = "a\a" }, fine, "bad_text tenant"},
+		{55, "a tenant that turns the text around", func(s *spec) { s.Tenant = "a\u202eb" }, fine, "bad_text tenant"},
 		{55, "a tenant of 200 bytes", func(s *spec) { s.Tenant = strings.Repeat("x", 200) }, fine, "bad_text 128"},
 		{56, "a tier that is none", func(s *spec) { s.Tier = 77 }, fine, "bad_value TierCritical"},
 		{58, "a start in the past", func(s *spec) { s.StartAt = time.Now().Add(-time.Hour) }, fine, "bad_time"},
