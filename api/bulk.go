@@ -33,7 +33,7 @@ type NewBulkAction struct {
 	Tenant     string            `json:"tenant,omitempty" maxLength:"128" doc:"The tenant that owns it. Default: the key's only tenant, else default" example:"growth"`
 	Template   string            `json:"template,omitempty" maxLength:"128" doc:"The template to create it from, which defines the steps and the rules; see Templates" example:"spring-reward"`
 	Steps      []Step            `json:"steps,omitempty" maxItems:"16" nullable:"false" doc:"The actions to run for each item, in order. Required, unless a template defines them"`
-	Params     json.RawMessage   `json:"params,omitempty" doc:"A JSON object that expressions see as params. With a template: its parameters"`
+	Params     json.RawMessage   `json:"params,omitempty" doc:"A JSON object that expressions see as params, of at most 64 KiB. With a template: its parameters"`
 	ItemID     string            `json:"item_id,omitempty" doc:"The member or column that holds an item's id. Default: detected by name, such as id, user_id or email; see Limits to know. Not used for items, whose id is beside their data" example:"user_id"`
 	Columns    map[string]string `json:"columns,omitempty" doc:"Names that steps read of an item, each with the member or column of the data that holds it: rows are read with these renamed. Default: the names of the data itself"`
 	Items      []Item            `json:"items,omitempty" nullable:"false" doc:"The items, if they are few: the bulk action is sealed at once"`
@@ -46,7 +46,7 @@ type NewBulkAction struct {
 	StartAt  string            `json:"start_at,omitempty" doc:"When to start: RFC 3339, or a local time together with zone" example:"2026-12-24T00:00"`
 	Zone     string            `json:"zone,omitempty" doc:"IANA zone of start_at" example:"Europe/Berlin"`
 	Callback *Callback         `json:"callback,omitempty" doc:"The endpoint that is notified when it ends"`
-	Labels   map[string]string `json:"labels,omitempty" doc:"Labels to filter by"`
+	Labels   map[string]string `json:"labels,omitempty" doc:"Labels to filter by: at most 64, with names of 1 to 63 bytes and values of at most 256"`
 	KeepFor  Duration          `json:"keep_for,omitempty" doc:"Retention after its end; it is removed within an hour after that" example:"720h"`
 }
 

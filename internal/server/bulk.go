@@ -165,7 +165,7 @@ type listInput struct {
 	State  []string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed" doc:"One state, or several with commas between them"`
 	Tenant string   `query:"tenant" maxLength:"128"`
 	Name   string   `query:"name" maxLength:"128" doc:"Words of the name, or how they begin, in any case and order"`
-	Label  string   `query:"label" maxLength:"256" doc:"key=value, or key for any value"`
+	Label  string   `query:"label" maxLength:"320" doc:"key=value, or key for any value"`
 	// Template is one that there need not be any more.
 	Template string `query:"template" maxLength:"128" doc:"Name of the template"`
 	Progress bool   `query:"progress" doc:"Adds the progress of each bulk action that has not ended"`

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/near"
+	"github.com/weirhq/weir/internal/core/plain"
 )
 
 // MaxName bounds the length of user-defined names.
@@ -58,11 +59,38 @@ func Text(bad *weir.InputError, field, text string) {
 	}
 }
 
+// Bounds on what describes a bulk action: every list and page of it has the labels, and every call the parameters.
+const (
+	MaxLabels     = 64
+	MaxLabelName  = 63
+	MaxLabelValue = 256
+	MaxParams     = 64 << 10
+)
+
 // Labels checks the names and values of labels: lists and logs show them unchanged.
 func Labels(bad *weir.InputError, labels map[string]string) {
+	if len(labels) > MaxLabels {
+		bad.Add("out_of_range", "labels", fmt.Sprintf("has %d entries, more than %d", len(labels), MaxLabels),
+			fmt.Sprintf("leave out all but %d", MaxLabels))
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		printable(bad, fmt.Sprintf("labels[%.64q]", name), name)
-		printable(bad, fmt.Sprintf("labels[%.64q]", name), labels[name])
+		field, value := fmt.Sprintf("labels[%.64q]", name), labels[name]
+		if printable(bad, field, name) && (name == "" || len(name) > MaxLabelName) {
+			bad.Add("bad_text", field, fmt.Sprintf("the name has %d bytes, not 1 to %d", len(name), MaxLabelName),
+				fmt.Sprintf("use a name of 1 to %d bytes", MaxLabelName))
+		}
+		if printable(bad, field, value) && len(value) > MaxLabelValue {
+			bad.Add("bad_text", field, fmt.Sprintf("the value has %d bytes, more than %d", len(value), MaxLabelValue), "shorten it")
+		}
+	}
+}
+
+// Params checks the size of parameters.
+func Params(bad *weir.InputError, params []byte) {
+	if len(params) > MaxParams {
+		bad.Add("out_of_range", "params", fmt.Sprintf("has %d bytes, more than %d", len(params), MaxParams),
+			"shorten it; put what differs between items into the items")
 	}
 }
 
@@ -76,9 +104,7 @@ func printable(bad *weir.InputError, field, text string) bool {
 }
 
 // unprintable returns where a text has a control character or is not UTF-8; -1: nowhere.
-func unprintable(text string) int {
-	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' })
-}
+func unprintable(text string) int { return strings.IndexFunc(text, plain.Refused) }
 
 // Add adds the faults of err to bad. An error without a field of its own gets this code and field.
 func Add(bad *weir.InputError, err error, code, field string) {

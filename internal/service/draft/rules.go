@@ -37,6 +37,10 @@ func (s *rules) checkDraft(d *Draft, by string, now time.Time) error {
 	check.Text(&bad, "name", n.Name)
 	check.Text(&bad, "tenant", d.Tenant)
 	check.Labels(&bad, n.Labels)
+	check.Params(&bad, n.Params)
+	if len(n.ItemID) > mapping.MaxName {
+		bad.Add("bad_text", "item_id", fmt.Sprintf("has %d bytes, more than %d", len(n.ItemID), mapping.MaxName), "shorten it")
+	}
 	s.chains.Check(d.Tenant, n.Steps, n.Params, &bad)
 	checkRenamed(&bad, n.Columns)
 	if n.StartAt != "" {
