@@ -22,8 +22,8 @@ func (s *Server) fleetRoutes() {
 	add(s, del(access.Control, "lane.unpin", lanePath+"/{partition}/{lane}/pin", tags,
 		"Remove the pin of a lane, so that it follows its load again").forAll(), s.unpinLane)
 	add(s, get(access.Read, "partition.list", "/v1/partitions", tags,
-		"List partitions, their owners and their work").forOperators(),
-		pages(s.svc.Fleet.Partitions, "partition", func(p *api.Partition) string { return padded(p.Partition) }))
+		"List partitions, their owners and their work").about(ownResources+" Lanes and items of others are not counted.").forOperators(),
+		pages(s.partitions, "partition", func(p *api.Partition) string { return padded(p.Partition) }))
 	add(s, get(access.Read, "partitioning.get", "/v1/partitioning", tags, "Get the number of partitions").forOperators(),
 		func(ctx context.Context, _ *struct{}) (*tagged[api.PartitioningStatus], error) {
 			return answerTagged(s.svc.Fleet.Partitioning(ctx))
@@ -54,6 +54,15 @@ func (s *Server) fleetRoutes() {
 // lanes returns the list of lanes as the caller sees it.
 func (s *Server) lanes() func(context.Context) ([]api.Lane, error) {
 	return onlySeen(s, s.svc.Fleet.Lanes, func(l *api.Lane) string { return l.Lane })
+}
+
+// partitions returns the list of partitions, with the work that the caller sees.
+func (s *Server) partitions(ctx context.Context) ([]api.Partition, error) {
+	sees, err := s.resourcesOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.svc.Fleet.Partitions(ctx, sees)
 }
 
 func (s *Server) scale(ctx context.Context) (api.Scale, error) {

@@ -44,6 +44,18 @@ func TestWhatIsRestrictedToATenantIsNotNamedToOthers(t *testing.T) {
 	if all := listed(beta); !strings.Contains(all, "shared-mail") {
 		t.Errorf("beta does not see the resource of an action that it may use: %s", all)
 	}
+	work := func(key string) (lanes int, ready int64) {
+		var parts api.Page[api.Partition]
+		w.must(key, "GET", "/v1/partitions", "", &parts)
+		for _, p := range parts.Data {
+			lanes, ready = lanes+p.Lanes, ready+p.Ready
+		}
+		return lanes, ready
+	}
+	lanes, ready := work(w.admin)
+	if less, fewer := work(beta); ready-fewer < 2 || lanes <= less {
+		t.Errorf("partitions have %d lanes and %d ready items, and %d and %d for beta, want those of acme not to be counted", lanes, ready, less, fewer)
+	}
 	clean := func(where, body string) {
 		t.Helper()
 		if strings.Contains(strings.ToLower(body), "acme") {

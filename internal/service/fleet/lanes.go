@@ -195,8 +195,8 @@ func (s *Fleet) Unpin(ctx context.Context, id weir.LaneID) error {
 	return s.engine.Operator().Unpin(ctx, id)
 }
 
-// Partitions lists the partitions, their owners and their work.
-func (s *Fleet) Partitions(ctx context.Context) ([]api.Partition, error) {
+// Partitions lists the partitions, their owners and their work on the resources that the caller sees.
+func (s *Fleet) Partitions(ctx context.Context, sees func(resource string) bool) ([]api.Partition, error) {
 	n, err := s.engine.Operator().Partitions(ctx)
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (s *Fleet) Partitions(ctx context.Context) ([]api.Partition, error) {
 	}
 	for _, node := range nodes {
 		for i := range node.Lanes {
-			if l := &node.Lanes[i]; l.ID.Partition < len(out) {
+			if l := &node.Lanes[i]; l.ID.Partition < len(out) && sees(l.ID.Resource) {
 				p := &out[l.ID.Partition]
 				p.Lanes++
 				p.Ready += l.Ready
