@@ -49,7 +49,7 @@ func TestAllBadRowsCanBeDownloadedCorrectedAndUploadedAgain(t *testing.T) {
 	if got := strings.Join(table[0], ","); got != "weir_line,weir_problem,weir_fix,user_id,phone,name" {
 		t.Errorf("the header is %s", got)
 	}
-	if got := table[2]; got[0] != "5" || !strings.Contains(got[1], "missing") || got[2] == "" || got[4] != "'+491" || got[5] != "b, c" {
+	if got := table[2]; got[0] != "5" || got[1] != "user_id is empty" || got[2] == "" || got[4] != "'+491" || got[5] != "b, c" {
 		t.Errorf("the second bad row is %q", got)
 	}
 	if got := table[len(table)-1]; got[0] != "3002" || !strings.HasPrefix(got[1], "phone: ") || got[3] != "long" {
