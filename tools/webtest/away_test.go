@@ -61,7 +61,7 @@ func TestAPageSaysThatItsKeyWasRevoked(t *testing.T) {
 	b.badge("Signed out")
 	b.see("You are signed out. The key was revoked or has expired.")
 	b.do(chromedp.Click(".strip.offline a", chromedp.ByQuery))
-	b.see("Enter an API key", "Sign in")
+	b.see("Keys begin with wk_", "Sign in")
 	b.fill("API key", keys[1])
 	b.press("Sign in")
 	b.badge("Live")

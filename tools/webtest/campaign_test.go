@@ -57,6 +57,7 @@ func TestACampaignFromAFileToItsReport(t *testing.T) {
 	b.see("Match columns", "Bad rows")
 	b.press("Continue with")
 	b.see("Run a part first")
+	b.fill("More than per cent", "50")
 	b.press("Continue to the forecast")
 	b.see("Ways to start")
 	b.press("Start canary of")

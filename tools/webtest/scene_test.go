@@ -179,6 +179,7 @@ func (s *scene) bulkPages(add func(_, _ string), after func(_, _ string, _ func(
 	after("item not found", "/ui/items", look("user-nobody"))
 	add("failed", "/ui/failed")
 	after("failed group", "/ui/failed", func(b *tab) { b.press("rejected"); b.see("Retry") })
+	add("retry all", "/ui/failed/retry-all")
 	after("discard", "/ui/failed", func(b *tab) { b.press("rejected"); b.press("Discard"); b.see("Keep") })
 }
 
@@ -193,6 +194,11 @@ func (s *scene) wizardPages(add func(_, _ string), after func(_, _ string, _ fun
 	add("new start", "/ui/new/"+s.checked+"/start")
 	after("new fault", "/ui/new/"+s.draft+"/data", func(b *tab) { b.press("Upload and check"); b.see("Choose a file") })
 	after("new trial", "/ui/new/"+s.checked+"/forecast", func(b *tab) { b.press("Send trial items"); b.see("sent as a dry run") })
+	after("new choice", "/ui/new/"+s.checked+"/data", func(b *tab) {
+		b.do(chromedp.SetUploadFiles("#"+b.field("File"), []string{campaign(s.t, 20)}, chromedp.ByQuery))
+		b.press("Upload and check")
+		b.see("or replace what is there")
+	})
 	add("new gone", "/ui/new/"+s.completed)
 }
 

@@ -193,6 +193,9 @@ function ends(status, text, beside = false) {
 /** @type {Wish | null} what the person has asked for, until the server answers */
 let wish = null
 
+/** Whether this is the page on which people sign in: the forms of this page need no session. */
+const signsIn = document.querySelector('form[action$="/sign-in"]') !== null
+
 /** Does something that leaves the page as soon as the server answers, within two minutes. @param {() => void} leave @param {boolean} form */
 async function whenBack(leave, form) {
   /** @type {Wish} */
@@ -201,7 +204,7 @@ async function whenBack(leave, form) {
     const {status, text} = await ask()
     if (wish !== mine) return
     const over = Date.now() > end
-    if (form && ends(status, text, true) || over) {
+    if (form && !(signsIn && status === 401) && ends(status, text, true) || over) {
       wish = null
       if (over) tell(form ? 'Nothing was sent.' : 'The page was not opened.', `The server did not answer. ${form ? 'What you typed is still here: try' : 'Try'} again later.`)
     } else if (status !== 0 && status < 500) {
