@@ -83,7 +83,7 @@ func (d *Dashboard) whoNow(v *visit) (api.Whoami, error) {
 	return c.who, c.err
 }
 
-// errOther ends a stream whose page was opened by someone else, or with other access, than there is now.
+// errOther ends a stream whose page was opened with another key, or with other access, than the caller has now.
 var errOther = errors.New("the access has changed")
 
 // still returns an error if the person behind a page may not see it any more.

@@ -122,7 +122,7 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 type stream struct {
 	out  http.ResponseWriter
 	stop <-chan struct{}   // the server shuts down
-	lost <-chan struct{}   // its place was given to someone else
+	lost <-chan struct{}   // closed when its place is given to another page
 	sent map[string]uint64 // hash of each part as the browser has it
 	// still returns an error if the person may not see the page any more.
 	still func() error

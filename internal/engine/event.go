@@ -59,7 +59,7 @@ func (p *part) tellEvent(ctx context.Context, ev partition.Event) {
 	for wait := retryEvery; ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
 		err := e.opts.Events(ctx, Event{ev.ID, ev.Number, ev.State, time.Unix(0, ev.At).UTC(), ev.Late})
 		if err == nil {
-			p.mail.put(input{noted: ev})
+			p.mail.put(input{noted: &ev})
 			return
 		}
 		if ctx.Err() == nil {

@@ -173,8 +173,8 @@ func (p *part) step(now int64, in *input) error {
 	case in.moved != nil:
 		p.engine.counts.Add(&p.counter)
 		in.moved <- p.counter.TakeMoved(now, p.machine) // there is room
-	case in.noted.ID != "":
-		p.machine.Noted(now, in.noted)
+	case in.noted != nil:
+		p.machine.Noted(now, *in.noted)
 	case in.remove != nil:
 		p.machine.Remove(in.remove)
 	case in.stop:

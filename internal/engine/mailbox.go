@@ -22,7 +22,7 @@ type input struct {
 	moved     chan<- []telemetry.Moved // tell which bulk actions moved; there is room for the answer
 	limits    bool                     // limits of resources or tenants have changed
 	reach     bool                     // other nodes run other partitions than before
-	noted     partition.Event          // was delivered; set if it has an id
+	noted     *partition.Event         // was delivered
 	remove    *partition.Removal       // of something that is over
 	stop      bool                     // start nothing more: the engine is told to stop
 	renewed   bool                     // the lease is held after all

@@ -202,7 +202,7 @@ func (c *counted) peeked() *bufio.Reader {
 	if c.b == nil {
 		size := readSize
 		if 0 <= c.length && c.length < readSize {
-			size = int(c.length) + 1 // most bodies are small: to clear a whole buffer took longer than to read them
+			size = int(c.length) + 1 // most bodies are small: none needs a whole buffer of its own
 		}
 		c.b = bufio.NewReaderSize(readerFunc(func(p []byte) (int, error) {
 			n, err := c.r.Read(p)

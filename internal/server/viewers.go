@@ -21,7 +21,7 @@ type viewers struct {
 // viewer is one live page.
 type viewer struct {
 	tenant, key string
-	lost        chan struct{} // closed when the place is given to someone else
+	lost        chan struct{} // closed when the place is given to another page
 }
 
 // take takes a place and returns the function that releases it, and a channel that is closed if the place is lost to
