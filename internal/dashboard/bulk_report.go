@@ -62,7 +62,7 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 	}
 	if r.Duration > 0 {
 		page.Took = format.Duration(time.Duration(r.Duration))
-		page.Speed = format.Rate(float64(finished(r.Counts)) / time.Duration(r.Duration).Seconds())
+		page.Speed = format.Speed(float64(finished(r.Counts)) / time.Duration(r.Duration).Seconds())
 	}
 	if f := r.Forecast; f != nil {
 		page.Forecast = comparedWith(f, time.Duration(r.Duration))

@@ -108,7 +108,7 @@ func (v *visit) line(b *api.BulkAction) line {
 	if b.State != api.Running {
 		return l
 	}
-	l.Speed, l.Ends, l.NoEnd = format.Rate(p.Rate), "Unknown", p.NoEnd
+	l.Speed, l.Ends, l.NoEnd = format.Speed(p.Rate), "Unknown", p.NoEnd
 	if !p.LikelyEnd.IsZero() {
 		l.Ends = ending(v.clock, p)
 	}

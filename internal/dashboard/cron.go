@@ -58,6 +58,9 @@ func (p plainRule) rule() (cron, field, fault string) {
 // fixed is a rule with one time of day.
 var fixed = regexp.MustCompile(`^(\d{1,2}) (\d{1,2}) (\*|\d{1,2}) \* (\*|[0-7]|1-5)$`)
 
+// steps is a rule that divides every hour evenly.
+var steps = regexp.MustCompile(`^\*/([2-6]|10|12|15|20|30) \* \* \* \*$`)
+
 // plainOf returns the plain rule of a cron expression; one that the form has no words for is an own rule.
 func plainOf(cron string) plainRule {
 	cron = strings.Join(strings.Fields(cron), " ")
@@ -96,6 +99,9 @@ func whenOf(s *api.Schedule) string {
 		zone = "UTC"
 	}
 	text := "By its own rule"
+	if m := steps.FindStringSubmatch(p.cron); m != nil {
+		text = "Every " + m[1] + " minutes"
+	}
 	switch p.every {
 	case "hour":
 		text = "Every hour"

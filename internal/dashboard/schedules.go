@@ -136,7 +136,7 @@ func (page *schedulesPage) plan(ctx context.Context, v *visit, s *api.Schedule) 
 	}
 	if len(times) == mostWeek { // too often to be counted
 		for i := range page.Week {
-			page.Week[i].Entries = append(page.Week[i].Entries, weekEntry{"All day: " + s.Name, s.ID, true, end})
+			page.Week[i].Entries = append(page.Week[i].Entries, weekEntry{howOften(times) + ": " + s.Name, s.ID, true, end})
 		}
 		return nil
 	}
@@ -153,6 +153,17 @@ func (page *schedulesPage) plan(ctx context.Context, v *visit, s *api.Schedule) 
 		page.Week[i].add(s, on)
 	}
 	return nil
+}
+
+// howOften says how far apart many times are, if it is always the same.
+func howOften(times []time.Time) string {
+	apart := times[1].Sub(times[0])
+	for i := range len(times) - 1 {
+		if times[i+1].Sub(times[i]) != apart {
+			return "Often"
+		}
+	}
+	return "Every " + format.Duration(apart)
 }
 
 // add adds the times of a schedule on one day: each of a few, or how many they are.

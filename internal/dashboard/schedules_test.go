@@ -45,8 +45,10 @@ func TestSchedulesAreListedWithTheirWeekPausedAndResumed(t *testing.T) {
 	b.want(page, "No schedules yet", "Make the first schedule")
 	s := makeSchedule(n, weekly)
 	makeSchedule(n, strings.NewReplacer("weekly-digest", "hourly-sync", "0 9 * * 1", "0 * * * *").Replace(weekly))
+	makeSchedule(n, strings.NewReplacer("weekly-digest", "reminders", "0 9 * * 1", "*/5 * * * *").Replace(weekly))
+	makeSchedule(n, strings.NewReplacer("weekly-digest", "uneven", "0 9 * * 1", "1-58 * * * *").Replace(weekly))
 	_, page = b.get("/ui/schedules")
-	b.want(page, "2 schedules. The next one fires", "Next 7 days", "Today, ", "24 × hourly-sync", "weekly-digest growth On Mondays 09:00, Asia/Tokyo 0 9 * * 1",
+	b.want(page, "4 schedules. The next one fires", "Every 5 min: reminders", "reminders growth On Every 5 minutes, Asia/Tokyo", "Often: uneven", "By its own rule, Asia/Tokyo", "Next 7 days", "Today, ", "24 × hourly-sync", "weekly-digest growth On Mondays 09:00, Asia/Tokyo 0 9 * * 1",
 		"Has not fired", "Pause weekly-digest")
 	_, page = b.post("/ui/schedules/"+s.ID+"/pause", url.Values{"reason": {"holidays"}, "from": {"list"}})
 	b.want(page, "weekly-digest is paused.", "--reason holidays", "None while paused", "Resume weekly-digest")
@@ -55,7 +57,7 @@ func TestSchedulesAreListedWithTheirWeekPausedAndResumed(t *testing.T) {
 	_, page = b.get("/ui/schedules/" + s.ID + "/delete")
 	b.want(page, "Delete weekly-digest?", "Will not fire", "every bulk action that it has made")
 	_, page = b.post("/ui/schedules/"+s.ID+"/delete", url.Values{"reason": {"over"}})
-	b.want(page, "The schedule is deleted.", "1 schedule.")
+	b.want(page, "The schedule is deleted.", "3 schedules.")
 }
 
 func TestAScheduleIsMadeAfterItsTimesWereShown(t *testing.T) {

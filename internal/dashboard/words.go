@@ -13,7 +13,7 @@ import (
 
 // functions are what templates can call.
 var functions = template.FuncMap{
-	"count": format.Count, "items": format.Items, "share": format.Share, "percent": format.Percent, "rate": format.Rate,
+	"count": format.Count, "items": format.Items, "share": format.Share, "percent": format.Percent, "rate": format.Rate, "speed": format.Speed,
 	"sign": signOf, "plainly": plainly, "others": otherValues, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join, "sentence": sentence,
 	"undoSign": undoSign, "undoWords": undoWords,
 	"itemSign": itemSign, "int64": func(n int) int64 { return int64(n) }, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },

@@ -115,14 +115,14 @@ func release(now int64, s Signals, st State, c Config, w wanted, most float64) D
 	case w.desired >= limit:
 		return Decision{Workers: n, Reason: Steady, Text: steadyText(n, w.desired)}
 	case most >= limit || math.Ceil(most) >= float64(n) || now-st.Since < int64(window):
-		return decided(n, Watching, "held at %d: %.1f wanted, but up to %.1f during the last %v.", n, w.desired, most, window)
+		return decided(n, Watching, "held at %d: %.1f wanted, but up to %.1f during the last %s.", n, w.desired, most, span(window))
 	case now-st.RaisedAt < int64(rest):
-		return decided(n, Cooling, "held at %d: %.1f wanted, next release in %v.", n, w.desired, span(st.RaisedAt+int64(rest)-now))
+		return decided(n, Cooling, "held at %d: %.1f wanted, next release in %s.", n, w.desired, span(st.RaisedAt+int64(rest)-now))
 	case now-st.LoweredAt < int64(step):
-		return decided(n, Cooling, "held at %d: %.1f wanted, next release in %v.", n, w.desired, span(st.LoweredAt+int64(step)-now))
+		return decided(n, Cooling, "held at %d: %.1f wanted, next release in %s.", n, w.desired, span(st.LoweredAt+int64(step)-now))
 	}
 	decay := math.Pow(0.5, step.Seconds()/halfLife.Seconds())
 	enough := max(math.Ceil(most), math.Round(landing*most))
 	m := min(int(math.Ceil(max(enough, float64(n)*decay))), n-1)
-	return decided(m, Released, "released from %d to %d: at most %.1f were wanted during the last %v.", n, m, most, window)
+	return decided(m, Released, "released from %d to %d: at most %.1f were wanted during the last %s.", n, m, most, span(window))
 }

@@ -2,6 +2,7 @@ package scale
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -183,5 +184,17 @@ func (st State) acted(now int64, n, m int) State {
 
 func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
-// span rounds a time to whole seconds for display.
-func span(ns int64) time.Duration { return time.Duration(ns).Round(time.Second) }
+// span writes a time for people: 45s, 1m, 1h59m.
+func span[T int64 | time.Duration](t T) string {
+	d := time.Duration(t).Round(time.Second)
+	if d >= time.Hour {
+		d = d.Round(time.Minute)
+	}
+	text := d.String()
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, nothing) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}

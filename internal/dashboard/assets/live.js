@@ -58,6 +58,17 @@ function keepRows(old, next) {
   }
 }
 
+/** Brings the chosen tab into sight, where a narrow screen cuts the row. @param {ParentNode} within */
+function reveal(within) {
+  for (const tab of within.querySelectorAll('nav [aria-current]')) {
+    const row = tab.closest('nav.nav, nav.tabs, ol.steps')
+    if (!row) continue
+    const [at, all] = [tab.getBoundingClientRect(), row.getBoundingClientRect()]
+    row.scrollLeft += at.left + at.width / 2 - all.left - all.width / 2
+  }
+}
+reveal(document)
+
 /** @param {string} id @param {string} html */
 function swap(id, html) {
   const old = document.getElementById(id)
@@ -77,6 +88,7 @@ function swap(id, html) {
   }
   keepRows(old, next)
   old.replaceWith(next)
+  reveal(next)
 }
 
 function swapHeld() {

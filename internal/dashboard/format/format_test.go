@@ -15,7 +15,7 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 		"1 item": Items(1), "12,004 items": Items(12004), "0 items": Items(0),
 		"0 %": Share(0, 10), "100 %": Share(10, 10), "36.6 %": Share(365793, 999412), "23 %": Share(3, 13), "0.5 %": Share(1, 200), "99.6 %": Share(299, 300), "0.07 %": Percent(0.00071),
 		"99.99 %": Share(999999, 1000000), "under 0.01 %": Share(1, 1000000), "50.0 %": Percent(0.5), "29.0 %": Percent(0.29),
-		"299/s": Rate(299.2), "0.5/s": Rate(0.5), "0/s": Rate(0), "1,798/s": Rate(1798), "unlimited": Rate(math.Inf(1)),
+		"299/s": Rate(299.2), "0.5/s": Rate(0.5), "0/s": Rate(0), "1,798/s": Rate(1798), "1,570,000/s": Speed(1566576), "9,999/s": Speed(9999.4), "12,300/s": Speed(12345), "unlimited": Rate(math.Inf(1)),
 		"340 B": Bytes(340), "1.2 MB": Bytes(1234567), "340 kB": Bytes(340_000),
 	} {
 		if plain(got) != want {

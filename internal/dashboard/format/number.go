@@ -81,6 +81,15 @@ func Rate(perSecond float64) string {
 	return Count(int64(math.Round(perSecond))) + "/s"
 }
 
+// Speed writes a speed that was measured or forecast: of a large one three digits, it tells no more.
+func Speed(perSecond float64) string {
+	if perSecond >= 10_000 && !math.IsInf(perSecond, 1) {
+		unit := math.Pow(10, math.Floor(math.Log10(perSecond))-2)
+		perSecond = math.Round(perSecond/unit) * unit
+	}
+	return Rate(perSecond)
+}
+
 // Bytes writes a size: 340 B, 1.2 MB.
 func Bytes(n int64) string {
 	const step = 1000
