@@ -276,14 +276,21 @@ func (n *Node) owns(bulkAction string) bool { return n.engine.Owns(weir.BulkID(b
 
 // note stores deliveries for an event.
 func (n *Node) note(ctx context.Context, h service.Happening) error {
-	n.survey.ended(&h)
-	data, err := json.Marshal(n.server.WithLinks(h.Bulk))
+	ev := callback.Event{ID: callback.EventID(h.ID, h.Type, int64(h.Number)), Type: h.Type, Tenant: h.Tenant, BulkAction: h.ID, At: h.At}
+	wanted, err := n.webhooks.Wanted(ctx, ev, target(h))
+	if err != nil || !wanted && !n.survey.surveyor.Foretold(h.ID) {
+		return err
+	}
+	b, err := h.View(ctx)
 	if err != nil {
 		return err
 	}
-	ev := callback.Event{
-		ID: callback.EventID(h.Bulk.ID, h.Type, int64(h.Number)), Type: h.Type, Tenant: h.Bulk.Tenant, BulkAction: h.Bulk.ID,
-		At: h.At, Data: data,
+	n.survey.ended(&b)
+	if !wanted {
+		return nil
+	}
+	if ev.Data, err = json.Marshal(n.server.WithLinks(b)); err != nil {
+		return err
 	}
 	return n.webhooks.Note(ctx, ev, target(h))
 }

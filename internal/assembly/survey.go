@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/result"
 )
@@ -112,8 +113,8 @@ func (v *survey) saw(dlq map[string]result.Left) {
 }
 
 // ended compares a bulk action that has ended with its forecast.
-func (v *survey) ended(h *service.Happening) {
-	if share, ok := v.surveyor.Error(&h.Bulk); ok {
+func (v *survey) ended(b *api.BulkAction) {
+	if share, ok := v.surveyor.Error(b); ok {
 		v.errors.Observe(share)
 	}
 }

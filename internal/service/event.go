@@ -17,8 +17,11 @@ type Happening struct {
 	Type     string // as in "bulk_action.completed"
 	Number   uint64 // tells events of one bulk action apart; the same each time the event is repeated
 	At       time.Time
-	Bulk     api.BulkAction
+	ID       string // of the bulk action
+	Tenant   string
 	Callback *stored.Callback // of the bulk action itself; its secret is in plain text
+	// View reads the bulk action. Most events interest nobody, so it is left to whom they do.
+	View func(context.Context) (api.BulkAction, error)
 }
 
 // event passes an engine event on.
@@ -30,15 +33,13 @@ func (s *Service) event(ctx context.Context, ev engine.Event) error {
 	if err != nil {
 		return check.IgnoreRemoved(err) // it was removed long ago
 	}
-	view, err := s.Bulks.View(ctx, b)
-	if err != nil {
-		return err
-	}
 	x, err := stored.ParseExtra(b.Info().Extra)
 	if err != nil {
 		return err
 	}
-	return s.tell(ctx, Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, Bulk: view}, x.Callback)
+	h := Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, ID: string(ev.Bulk), Tenant: b.Info().Tenant}
+	h.View = func(ctx context.Context) (api.BulkAction, error) { return s.Bulks.View(ctx, b) }
+	return check.IgnoreRemoved(s.tell(ctx, h, x.Callback))
 }
 
 // failed reports that a draft failed.
@@ -46,16 +47,14 @@ func (s *Service) failed(ctx context.Context, id string, d *draft.Draft) error {
 	if s.notify == nil {
 		return nil
 	}
-	view, err := s.Bulks.ViewDraft(ctx, id, d)
-	if err != nil {
-		return err
-	}
-	return s.tell(ctx, Happening{Type: "bulk_action.failed", At: time.Now().UTC(), Bulk: view}, d.Spec.Callback)
+	h := Happening{Type: "bulk_action.failed", At: time.Now().UTC(), ID: id, Tenant: d.Spec.Tenant}
+	h.View = func(ctx context.Context) (api.BulkAction, error) { return s.Bulks.ViewDraft(ctx, id, d) }
+	return s.tell(ctx, h, d.Spec.Callback)
 }
 
 // tell passes an event on, with the bulk action's own callback.
 func (s *Service) tell(ctx context.Context, h Happening, c *stored.Callback) (err error) {
-	if h.Callback, err = c.Open(s.opts.Vault, h.Bulk.ID); err != nil {
+	if h.Callback, err = c.Open(s.opts.Vault, h.ID); err != nil {
 		return err
 	}
 	return s.notify(ctx, h)

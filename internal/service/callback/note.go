@@ -69,6 +69,12 @@ func (n *Notifier) Note(ctx context.Context, ev Event, oneOff *Target) error {
 	return g.Wait()
 }
 
+// Wanted reports whether somebody wants an event. Its data is not needed for that, nor, most of the time, the store.
+func (n *Notifier) Wanted(ctx context.Context, ev Event, oneOff *Target) (bool, error) {
+	to, err := n.destinations(ctx, ev, oneOff)
+	return len(to) > 0, err
+}
+
 func (n *Notifier) destinations(ctx context.Context, ev Event, oneOff *Target) ([]destination, error) {
 	var to []destination
 	if oneOff != nil {

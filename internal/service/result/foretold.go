@@ -97,6 +97,13 @@ func (f *foretold) forget(open map[string]standing) {
 	}
 }
 
+// Foretold reports whether Error has something to say about a bulk action.
+func (v *Surveyor) Foretold(id string) bool {
+	v.told.mu.Lock()
+	defer v.told.mu.Unlock()
+	return v.told.takes[id] > 0
+}
+
 // Error returns how much longer a completed bulk action took than was forecast at its start, as a
 // share of the forecast: -0.1 is a tenth less. It can be asked once.
 func (v *Surveyor) Error(b *api.BulkAction) (share float64, ok bool) {
