@@ -9,6 +9,8 @@ TIMEOUT ?= 10m
 # Seeds of make sim, and the one seed to replay: make sim SEED=42
 SEEDS   ?= 20000
 SEED    ?=
+# How often make bench measures weir and its peers, in turns.
+ROUNDS  ?= 5
 # How long each fuzz target runs.
 FUZZ    ?= 5s
 # Test programs are linked without symbols for debuggers, which takes half as long; stack traces do not need them.
@@ -31,7 +33,7 @@ WAITING := ./store/redisstore ./internal/testkit/fleettest ./internal/testkit/al
 BENCH   ?= $(patsubst %,./%/,$(wildcard internal/engine report internal/core/partition internal/core/capacity internal/core/sched internal/core/limit internal/core/block internal/edge/source store/pebblestore store/redisstore))
 
 .DEFAULT_GOAL := help
-.PHONY: help deps test race check fmt lint examples bench sim plots fuzz cross vuln tools
+.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +49,8 @@ test: deps ## run go vet and all tests; starts and cleans up whatever they need
 	CGO_ENABLED=0 $(GO) test -C tools/apiclient $(BUILD) $(LINK) -timeout $(TIMEOUT) ./...
 	@echo "== the pages in a browser"
 	CGO_ENABLED=0 $(GO) test -C tools/webtest $(BUILD) $(LINK) -timeout $(TIMEOUT) ./...
+	@echo "== the measurements of peers compile"
+	CGO_ENABLED=0 $(GO) vet -C tools/peers .
 	@echo "== deliberate bugs, which the simulation has to find"
 	CGO_ENABLED=0 $(GO) run ./internal/lab/planted/run $(BUILD) $(LINK) -timeout $(TIMEOUT)
 
@@ -72,10 +76,14 @@ examples: ## build every example and run those in the documentation
 	@if [ -d examples ]; then $(GO) vet ./examples/...; fi
 	$(GO) test -count=1 -run '^Example' ./...
 
-bench: deps ## the benchmarks behind the published figures
+bench: peers ## the benchmarks behind the published figures
 	@echo "== benchmarks"
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m $(BENCH)
 	@if [ -d internal/lab/bench ]; then $(GO) run ./internal/lab/bench; fi
+
+peers: deps ## measure NATS JetStream in turns with weir; ROUNDS of each
+	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && CGO_ENABLED=0 $(GO) build -o $$dir/bench ./internal/lab/bench && \
+		CGO_ENABLED=0 $(GO) build -C tools/peers -o $$dir/peers . && $$dir/peers -weir $$dir/bench -rounds $(ROUNDS)
 
 sim: ## simulate SEEDS worlds with faults, or replay one: make sim SEED=42
 	@echo "== simulation"

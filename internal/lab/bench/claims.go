@@ -29,6 +29,7 @@ type experiment struct {
 var experiments = []experiment{
 	{"throughput", throughput},
 	{"flat", flat},
+	{"idle", idle},
 	{"rate", rate},
 	{"redis-rate", redisRate},
 	{"redis-idle", redisIdle},
