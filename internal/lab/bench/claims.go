@@ -16,6 +16,7 @@ type bench struct {
 	ctx    context.Context
 	dir    string
 	repeat int
+	plot   string // the file that flat is drawn into
 	out    io.Writer
 	missed int
 }

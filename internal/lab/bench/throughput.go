@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -28,17 +27,6 @@ func throughput(b *bench) {
 			claim{key: "submit_ms", what: what + "of that time, until accepted", unit: "ms"},
 			claim{key: "make_ms", what: what + "of that time, making the items", unit: "ms"})
 	}
-}
-
-// flat compares the cost of an item in a large bulk action with that in a small one.
-func flat(b *bench) {
-	small := b.times(b.repeat, "throughput", params{Items: 100_000, Batch: 100})
-	large := b.times(b.repeat, "throughput", params{Items: 10 * million, Batch: 100})
-	b.judge(claim{what: "100,000 items, batch 100: cost of an item", unit: "ns"}, small["ns_per_item"]...)
-	b.judge(claim{what: "10,000,000 items, batch 100: cost of an item", unit: "ns"}, large["ns_per_item"]...)
-	b.judge(claim{what: "10,000,000 items, batch 100: peak memory", unit: "MiB"}, large["peak_mib"]...)
-	b.judge(claim{what: "flat: 10,000,000 against 100,000 items, cost of an item", unit: "times", atMost: 1.2},
-		slices.Min(large["ns_per_item"])/slices.Min(small["ns_per_item"]))
 }
 
 func measureThroughput(ctx context.Context, dir string, p params) figures {
