@@ -63,6 +63,7 @@ var measurements = map[string]func(ctx context.Context, dir string, p params) fi
 	"keep":             measureKeep,
 	"kept":             measureKept,
 	"asking":           measureAsking,
+	"redis-cost":       measureRedisCost,
 	"redis-idle":       measureRedisIdle,
 	"flat-items":       measureFlatItems,
 	"flat-tenants":     measureFlatTenants,

@@ -34,6 +34,7 @@ var experiments = []experiment{
 	{"rate", rate},
 	{"redis-rate", redisRate},
 	{"redis-idle", redisIdle},
+	{"redis-cost", redisCost},
 	{"pacing", pacing},
 	{"fairness", fairness},
 	{"shares", shares},

@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 	repeat := fs.Int("repeat", 3, "how often to measure; long experiments do it once")
 	soft := fs.Bool("soft", false, "exit with 0 although a target was missed")
 	dir := fs.String("dir", os.TempDir(), "where stores are made: a directory on a real disk")
-	plot := fs.String("plot", "", "draw the experiment flat into `file`")
+	plot := fs.String("plot", "", "draw flat or redis-cost into `file`")
 	child := fs.String("child", "", "internal: the measurement to run in this process")
 	profile := fs.String("cpuprofile", "", "with -child: write a CPU profile to `file`")
 	var p params
