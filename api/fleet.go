@@ -63,9 +63,9 @@ type Node struct {
 	Node       string  `json:"node"`
 	Slots      int     `json:"slots"`
 	Partitions int     `json:"partitions"`
-	InFlight   int     `json:"in_flight"`
-	CPU        float64 `json:"cpu"`
-	Memory     float64 `json:"memory"`
+	InFlight   int     `json:"in_flight" doc:"Tasks on the resources that the key sees"`
+	CPU        float64 `json:"cpu,omitzero" doc:"From 0 to 1. Not for keys bound to tenants: it shows the load of others"`
+	Memory     float64 `json:"memory,omitzero" doc:"From 0 to 1. Not for keys bound to tenants"`
 	Leader     bool    `json:"leader,omitempty"`
 }
 
@@ -73,8 +73,8 @@ type Node struct {
 type Scale struct {
 	DesiredNodes   int    `json:"desired_nodes"`
 	Nodes          int    `json:"nodes"`
-	DesiredWorkers int    `json:"desired_workers"`
-	Workers        int    `json:"workers"`
+	DesiredWorkers int    `json:"desired_workers" doc:"Of the lanes that the key sees"`
+	Workers        int    `json:"workers" doc:"Of the lanes that the key sees"`
 	Lanes          []Lane `json:"lanes" nullable:"false"`
 }
 

@@ -233,6 +233,10 @@ func (p *lanesPage) nodes(ctx context.Context, v *visit, scale *api.Scale) error
 	if ownerless > 0 {
 		owners = format.Plural(int64(ownerless), "has no owner now", "have no owner now")
 	}
+	of := "of all nodes"
+	if !v.covers(nil) {
+		of = "on the resources that your key sees"
+	}
 	pinned, need := 0, "the load needs no more"
 	for i := range scale.Lanes {
 		if scale.Lanes[i].Pin != nil {
@@ -247,7 +251,7 @@ func (p *lanesPage) nodes(ctx context.Context, v *visit, scale *api.Scale) error
 		state = "Paused"
 	}
 	p.Stats = []stat{{"Workers", strconv.Itoa(scale.Workers), "", strconv.Itoa(scale.DesiredWorkers) + " needed"},
-		{"Calls in flight", strconv.Itoa(flight), "of " + format.Count(int64(slots)) + " slots", "of all nodes"},
+		{"Calls in flight", strconv.Itoa(flight), "of " + format.Count(int64(slots)) + " slots", of},
 		{"Nodes", strconv.Itoa(len(nodes)), "", need}, {"Partitions", strconv.Itoa(len(parts)), "", owners},
 		{"Scaling", state, "", format.Plural(int64(pinned), "lane is", "lanes are") + " pinned"}}
 	return nil

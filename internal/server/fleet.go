@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"maps"
+	"math"
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -31,11 +32,12 @@ func (s *Server) fleetRoutes() {
 	add(s, put(access.Control, "partitioning.put", "/v1/partitioning", tags, "Change the number of partitions").
 		about("New work follows the new number at once; existing work ends where it is, and partitions beyond the number are "+
 			"kept until then. Nodes whose configuration has another number change it back when they start.").forAll(), s.putPartitioning)
-	add(s, get(access.Read, "node.list", "/v1/nodes", tags, "List nodes").forOperators(),
-		pages(s.svc.Fleet.Nodes, "node", func(n *api.Node) string { return n.Node }))
+	add(s, get(access.Read, "node.list", "/v1/nodes", tags, "List nodes").
+		about(ownResources+" Tasks on others are not counted, and these keys do not see the load of the machines.").forOperators(),
+		pages(s.nodes, "node", func(n *api.Node) string { return n.Node }))
 	add(s, get(access.Read, "scale.get", "/v1/scale", tags, "Get the number of nodes that the load needs").
 		about("For autoscalers, such as the metrics-api trigger of KEDA with valueLocation `desired_nodes`. Every node "+
-			"returns the same values.").forOperators(), func(ctx context.Context, _ *struct{}) (*body[api.Scale], error) {
+			"returns the same values. "+ownResources+" Workers of other lanes are not counted.").forOperators(), func(ctx context.Context, _ *struct{}) (*body[api.Scale], error) {
 		return answer(s.scale(ctx))
 	})
 	add(s, get(access.Read, "scaling.get", "/v1/scaling", tags, "Get the scaling settings").forOperators(),
@@ -65,12 +67,34 @@ func (s *Server) partitions(ctx context.Context) ([]api.Partition, error) {
 	return s.svc.Fleet.Partitions(ctx, sees)
 }
 
+// nodes returns the list of nodes, with the tasks that the caller sees.
+func (s *Server) nodes(ctx context.Context) ([]api.Node, error) {
+	sees, err := s.resourcesOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.svc.Fleet.Nodes(ctx, sees)
+	if !caller(ctx).SeesAll() {
+		for i := range list {
+			list[i].CPU, list[i].Memory = 0, 0 // the load of all tenants
+		}
+	}
+	return list, err
+}
+
+// scale returns the figures for an autoscaler, with the lanes that the caller sees.
 func (s *Server) scale(ctx context.Context) (api.Scale, error) {
 	out, err := s.svc.Fleet.Scale(ctx)
-	if err != nil {
+	if err != nil || caller(ctx).SeesAll() {
 		return out, err
 	}
 	out.Lanes, err = onlySeen(s, func(context.Context) ([]api.Lane, error) { return out.Lanes, nil }, func(l *api.Lane) string { return l.Lane })(ctx)
+	need := 0.0
+	out.Workers = 0
+	for i := range out.Lanes {
+		out.Workers, need = out.Workers+max(out.Lanes[i].Workers, 0), need+out.Lanes[i].Need // less than 0: only the slots bound it
+	}
+	out.DesiredWorkers = int(math.Ceil(need))
 	return out, err
 }
 

@@ -154,6 +154,40 @@ func TestLanesPinsAndScale(t *testing.T) {
 	n.Until(b.ID, api.Completed)
 }
 
+// TestAKeyOfATenantSeesNothingOfTheLoadOfOthers: the sums of nodes and of the fleet are those of the lanes that it sees.
+func TestAKeyOfATenantSeesNothingOfTheLoadOfOthers(t *testing.T) {
+	gate := make(chan struct{})
+	open := sync.OnceFunc(func() { close(gate) })
+	defer open()
+	n := nodetest.Start(t, nodetest.Options{Partitions: 1})
+	n.Call("PUT", "/v1/actions/acme-push", fmt.Sprintf(`{"url":%q,"batch":5,"tenants":["acme"]}`, downstream(t, held(gate))), 200, nil)
+	b := n.Make(`{"tenant":"acme","steps":[{"action":"acme-push"}],"item_id":"id"}`, rowsOf(200))
+	seen := func(as *nodetest.Node) (tasks int, scale api.Scale, cpu bool) {
+		var nodes api.Page[map[string]any]
+		as.Call("GET", "/v1/nodes", "", 200, &nodes)
+		for _, x := range nodes.Data {
+			_, has := x["memory"] // the processor may be idle
+			tasks, cpu = tasks+int(x["in_flight"].(float64)), cpu || has
+		}
+		as.Call("GET", "/v1/scale", "", 200, &scale)
+		return tasks, scale, cpu
+	}
+	scopes := []access.Scope{access.Read, access.Control}
+	acme, beta := n.As(scopes, "acme"), n.As(scopes, "beta")
+	n.Eventually("the lane of acme has workers and tasks, and the machine a load", func() bool {
+		tasks, scale, load := seen(n)
+		return tasks > 0 && scale.Workers > 0 && load
+	})
+	if tasks, scale, load := seen(acme); tasks == 0 || scale.Workers == 0 || load {
+		t.Errorf("acme sees %d of its tasks, %+v, and whether machines are loaded: %t; want its work alone", tasks, scale, load)
+	}
+	if tasks, scale, load := seen(beta); tasks != 0 || scale.Workers != 0 || scale.DesiredWorkers != 0 || load {
+		t.Errorf("beta sees %d tasks of others, %+v, and whether machines are loaded: %t; want nothing", tasks, scale, load)
+	}
+	open()
+	n.Until(b.ID, api.Completed)
+}
+
 func TestScalingIsSetAsAWhole(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{})
 	var s api.ScalingSettings

@@ -18,13 +18,21 @@ func nodesCommand() command.Command {
 	return command.Command{Use: "nodes", Short: "list the nodes: the processes that run tasks", Args: command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			v := command.NewView("nodes", "node", "node, slots, in flight, partitions, cpu, memory, leader", "", command.Texts[api.Node]{
-				"cpu":    func(x *api.Node) any { return share(x.CPU) },
-				"memory": func(x *api.Node) any { return share(x.Memory) },
+				"cpu":    func(x *api.Node) any { return load(x.CPU) },
+				"memory": func(x *api.Node) any { return load(x.Memory) },
 			})
 			return link.Online(fs, func(ctx context.Context, l *link.Link, _ []string) error {
 				return command.List(l.Printer, v, l.Nodes(ctx), 0)
 			})
 		}}
+}
+
+// load writes the load of a machine; 0: the key may not see it.
+func load(f float64) any {
+	if f == 0 {
+		return ""
+	}
+	return share(f)
 }
 
 func fairnessCommand() command.Command {

@@ -228,8 +228,8 @@ func (s *Fleet) Partitions(ctx context.Context, sees func(resource string) bool)
 	return out, nil
 }
 
-// Nodes lists the processes that run tasks.
-func (s *Fleet) Nodes(ctx context.Context) ([]api.Node, error) {
+// Nodes lists the processes that run tasks, with their tasks on the resources that the caller sees.
+func (s *Fleet) Nodes(ctx context.Context, sees func(resource string) bool) ([]api.Node, error) {
 	nodes, err := s.engine.Operator().Nodes(ctx)
 	if err != nil {
 		return nil, err
@@ -242,7 +242,9 @@ func (s *Fleet) Nodes(ctx context.Context) ([]api.Node, error) {
 	for _, n := range nodes {
 		x := api.Node{Node: n.Name, Slots: n.Slots, CPU: n.CPU, Memory: n.Memory, Leader: n.Leads, Partitions: owned[n.Name]}
 		for i := range n.Lanes {
-			x.InFlight += n.Lanes[i].InFlight
+			if l := &n.Lanes[i]; sees(l.ID.Resource) {
+				x.InFlight += l.InFlight
+			}
 		}
 		out = append(out, x)
 	}
