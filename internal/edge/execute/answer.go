@@ -219,8 +219,8 @@ func (r *result) delay(o *weir.Outcome, now func() time.Time) error {
 	return nil
 }
 
-// foreign cuts text of an endpoint, so that no answer bloats the store, and cleans it of control characters, which pages
-// and terminals would get as they are.
+// foreign cuts text of an endpoint, so that no answer bloats the store. It counts the bytes of the text as [Run] cleans it,
+// which has more.
 func foreign(s string, limit int) string {
 	clean := plain.Clean(cut(s, limit))
 	if out := cut(clean, limit); len(s) > limit || len(out) < len(clean) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/plain"
 )
 
 // maxFrames bounds the frames of a panic's stack that are kept.
@@ -35,7 +36,9 @@ func (e *PanicError) Unwrap() error {
 }
 
 // Run runs a task on the calling goroutine and calls done exactly once with its error, also
-// when the handler panics or ends its goroutine. It allocates nothing on success.
+// when the handler panics or ends its goroutine. It allocates nothing on success. What handlers write for people, in
+// outcomes and in the error, is cleaned of characters that give orders to a terminal or turn text around: pages, terminals
+// and files get it from here.
 func Run(ctx context.Context, h weir.Handler, t *weir.Task, done func(error)) {
 	var (
 		err      error
@@ -45,26 +48,53 @@ func Run(ctx context.Context, h weir.Handler, t *weir.Task, done func(error)) {
 		if !returned {
 			err = newPanicError(recover())
 		}
-		done(err)
+		done(cleaned(err))
 	}()
-	err = h(ctx, t)
-	if err == nil {
+	if err = h(ctx, t); err == nil {
 		err = check(t)
 	}
 	returned = true
 }
 
-// check reports outcomes that break the contract.
+// check reports outcomes that break the contract, and cleans the others.
 func check(t *weir.Task) error {
 	if len(t.Outcomes) != len(t.Items) {
 		return &weir.HandlerBug{Err: fmt.Errorf("%d outcomes for %d items", len(t.Outcomes), len(t.Items))}
 	}
 	for i := range t.Outcomes {
-		if k := t.Outcomes[i].Kind; k > weir.OutcomeRefused {
-			return &weir.HandlerBug{Err: fmt.Errorf("unknown outcome kind %d for item %q", uint8(k), t.Items[i].ID)}
+		o := &t.Outcomes[i]
+		if o.Kind > weir.OutcomeRefused {
+			return &weir.HandlerBug{Err: fmt.Errorf("unknown outcome kind %d for item %q", uint8(o.Kind), t.Items[i].ID)}
+		}
+		if o.Kind != weir.OutcomeDone {
+			o.Code, o.Message = plain.Clean(o.Code), plain.Clean(o.Message)
 		}
 	}
 	return nil
+}
+
+// cleanError is an error whose text is safe to show.
+type cleanError struct {
+	error
+	text string
+}
+
+// Error returns the text.
+func (e *cleanError) Error() string { return e.text }
+
+// Unwrap returns the error with its text as it was.
+func (e *cleanError) Unwrap() error { return e.error }
+
+// cleaned returns err with a text that is safe to show.
+func cleaned(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if clean := plain.Clean(text); clean != text {
+		return &cleanError{err, clean}
+	}
+	return err
 }
 
 // newPanicError must be called by the deferred function that recovered, while the stack of the

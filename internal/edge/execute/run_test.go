@@ -51,6 +51,26 @@ func TestHandlerCannotHarmItsCaller(t *testing.T) {
 	}
 }
 
+func TestTextsOfAHandlerGiveNoOrders(t *testing.T) {
+	const code, message = "a\x1b[31m\u202eb", "one\ntwo\u009b2J \u2066x\x00\xff"
+	const cleanCode, clean = "a\ufffd[31m\ufffdb", "one two\ufffd2J \ufffdx\ufffd\ufffd"
+	for _, kind := range []weir.OutcomeKind{weir.OutcomeFailed, weir.OutcomeRetry, weir.OutcomeLeftOut, weir.OutcomeRefused} {
+		task := newTask(1)
+		err := safely(func(_ context.Context, t *weir.Task) error {
+			t.Outcomes[0] = weir.Outcome{Kind: kind, Code: code, Message: message}
+			return nil
+		})(t.Context(), task)
+		if o := task.Outcomes[0]; err != nil || o.Code != cleanCode || o.Message != clean {
+			t.Errorf("%v: code %q, message %q, error %v", kind, o.Code, o.Message, err)
+		}
+	}
+	cause := &weir.RefusedError{After: 7, Err: errors.New(message)}
+	err := safely(func(context.Context, *weir.Task) error { return cause })(t.Context(), newTask(1))
+	if refused, ok := weir.AsRefused(err); !ok || refused.After != 7 || strings.ContainsAny(err.Error(), "\n\x00\u009b\u2066") || !strings.Contains(err.Error(), clean) {
+		t.Errorf("error %q, refused %+v; want a refusal with a clean text", err, refused)
+	}
+}
+
 func TestPanicKeepsItsCauseAndShortStack(t *testing.T) {
 	var deep func(n int) int
 	deep = func(n int) int {
