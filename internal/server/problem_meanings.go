@@ -28,7 +28,8 @@ var meanings = map[string]meaning{
 	"missing_field": {422, "Missing field", "A required field is missing.", "Give it a value."},
 	"bad_value": {422, "Invalid value", "A field has an invalid value, or one that is not in its list.",
 		"The fix lists the valid values."},
-	"bad_text": {422, "", "A text has control characters, is not UTF-8, or is too long.",
+	"bad_text": {422, "", "A text has control characters or characters that change the direction of text (bidirectional " +
+		"embeddings, overrides and isolates: U+202A to U+202E, U+2066 to U+2069), is not UTF-8, or is too long.",
 		"Use printable characters, mostly at most 128 bytes."},
 	"bad_name": {422, "", "A name has characters that cannot be part of a path.",
 		"Use letters, digits, '.', '-' and '_', at most 128."},
