@@ -64,7 +64,11 @@ func TestATemplateHasTheRulesOfTheBeginning(t *testing.T) {
 	var made api.BulkAction
 	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"send"}],"rates":{"send":"50/s"},"items":[{"id":"u1"}]}`, 201, &made)
 	n.Call("PATCH", "/v1/bulk-actions/"+made.ID, `{"rates":{"send":"1/m"},"priority":7}`, 200, nil)
-	_, page := b.post("/ui/settings/new/template", url.Values{"from": {made.ID}, "name": {"again"}})
+	_, page := b.get("/ui/bulk-actions/" + made.ID + "/rules")
+	b.want(page, "Changed after it was created. A copy, a template and a schedule have the rules that it was created with.")
+	_, page = b.post("/ui/bulk-actions/"+made.ID+"/clone", nil)
+	b.want(page, "Its rules were changed after it was created. The copy has those that it was created with.")
+	_, page = b.post("/ui/settings/new/template", url.Values{"from": {made.ID}, "name": {"again"}})
 	b.want(page, "again is created.")
 	var got api.Template
 	n.Call("GET", "/v1/templates/again", "", 200, &got)

@@ -115,6 +115,9 @@ func rulesInWords(v *visit, b *api.BulkAction) (facts []fact) {
 			add("Stops", "when more than %s failed", format.Items(max(s.MaxFailures, 0)))
 		}
 	}
+	if b.CreatedWith != nil {
+		add("Changed", "after it was created. A copy, a template and a schedule have the rules that it was created with.")
+	}
 	if !b.Deadline.IsZero() {
 		add("Deadline", "%s", v.clock.Time(b.Deadline))
 	}

@@ -287,16 +287,19 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 	if reason != "" && verb.Name != "unschedule" {
 		command += " --reason " + quoted(reason)
 	}
-	to := "/bulk-actions/" + escape(id)
+	to, then := "/bulk-actions/"+escape(id), ""
 	switch verb.Name {
 	case "delete":
 		to = "/bulk-actions"
 	case "clone":
 		to = "/new/" + escape(made.ID)
+		if b, err := v.api.Get(ctx, id); err == nil && b.CreatedWith != nil {
+			then = "Its rules were changed after it was created. The copy has those that it was created with."
+		}
 	case runCancelled:
 		if made.ID != "" {
 			to = "/bulk-actions/" + escape(made.ID)
 		}
 	}
-	return done{To: to, Note: note{Text: verb.told, Weir: []string{command}}}, nil
+	return done{To: to, Note: note{Text: verb.told, Then: then, Weir: []string{command}}}, nil
 }

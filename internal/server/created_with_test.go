@@ -15,6 +15,11 @@ func TestABulkActionTellsTheRulesItWasCreatedWith(t *testing.T) {
 	}
 	n.Call("PATCH", path, `{"priority":5,"rates":{"award":"1/m"}}`, 200, nil)
 	n.Call("GET", path, "", 200, &b)
+	var copied, made api.BulkAction
+	n.Call("POST", path+"/clone", "", 201, &made)
+	if n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &copied); copied.Priority != before.Priority || len(copied.Rates) != len(before.Rates) {
+		t.Errorf("the clone has priority %d and rates %v, want those that it was created with", copied.Priority, copied.Rates)
+	}
 	if b.Priority != 5 || b.CreatedWith == nil || b.CreatedWith.Priority != before.Priority || len(b.CreatedWith.Rates) != len(before.Rates) {
 		t.Errorf("after the change it has priority %d, and was created with %+v", b.Priority, b.CreatedWith)
 	}

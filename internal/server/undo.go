@@ -18,7 +18,8 @@ func (s *Server) undoRoutes() {
 			"`{\"data\": …, \"output\": …}`: the input and the output of the action."), s.undo)
 	add(s, post(access.Submit, "bulk_action.clone", bulkPath+"/{id}/clone", tag,
 		"Copy a bulk action to a new draft").creates().
-		about("The draft has the same steps and rules. It has no items, unless they come from a source."), s.clone)
+		about("The draft has the same steps, and the rules that the bulk action was created with: later changes are not copied. It "+
+			"has no items, unless they come from a source."), s.clone)
 }
 
 // reserveFrom makes the id of a bulk action that is made from one that the caller sees.

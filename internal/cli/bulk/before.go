@@ -223,8 +223,9 @@ Exit codes: 0 all steps succeeded · 1 a call failed · 5 some items were not do
 func cloneCommand() command.Command {
 	return command.Command{
 		Use: "clone ID", Short: "copy a bulk action to a new draft, without its items",
-		Long: `Creates a draft with the same steps and rules. The draft has no items, unless they come from a source, and does not
-start by itself. Times in the past, such as an old deadline, are left out.`,
+		Long: `Creates a draft with the same steps, and the rules that the bulk action was created with: changes made while it ran are
+left out. The draft has no items, unless they come from a source, and does not start by itself. Times in the past, such as
+an old deadline, are left out, too.`,
 		Example: `  weir clone ba_01k9x…
   weir submit users.csv --resume $(weir clone ba_01k9x… -o id) --start`,
 		Args: command.Args(1, 1, "ID"),

@@ -31,7 +31,7 @@ func (s *Bulks) create(ctx context.Context, n stored.Spec, made draft.Made) (api
 	return s.Get(ctx, id)
 }
 
-// Clone creates a draft with the spec of another bulk action, without its items.
+// Clone creates a draft with what another bulk action was created with, without its items.
 func (s *Bulks) Clone(ctx context.Context, id, newID string) (api.BulkAction, error) {
 	n, err := s.specOf(ctx, id)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Bulks) Clone(ctx context.Context, id, newID string) (api.BulkAction, er
 	return s.create(ctx, n, draft.Made{ID: newID, From: (*stored.MadeFrom)(b.Template)})
 }
 
-// specOf returns the request of a bulk action, with its later changes.
+// specOf returns the request of a bulk action, without later changes of its rules: they were for that run.
 func (s *Bulks) specOf(ctx context.Context, id string) (stored.Spec, error) {
 	d, err := s.drafts.Get(ctx, id)
 	if err == nil {
@@ -75,9 +75,13 @@ func (s *Bulks) specOf(ctx context.Context, id string) (stored.Spec, error) {
 	if err != nil {
 		return stored.Spec{}, err
 	}
+	rules := view.Rules
+	if view.CreatedWith != nil {
+		rules = *view.CreatedWith
+	}
 	n := stored.Of(&api.NewBulkAction{
 		Name: view.Name, Tenant: view.Tenant, Steps: view.Steps, Params: view.Params, Source: view.Source,
-		Labels: view.Labels, Rules: view.Rules,
+		Labels: view.Labels, Rules: rules,
 	})
 	n.ItemID, n.Columns, n.Duplicates, n.OnBadLine, n.KeepFor = x.ItemID, x.Columns, x.Duplicates, x.OnBadLine, x.KeepFor
 	n.Tier = cmp.Or(n.Tier, weir.TierDefault.String())
