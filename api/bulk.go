@@ -240,6 +240,7 @@ type Progress struct {
 type CancelPreview struct {
 	Items    int64       `json:"items" doc:"Items that would be cancelled at once: those ready and waiting"`
 	InFlight int64       `json:"in_flight" doc:"Items in flight. Their calls end; those that then have a step or an attempt left are cancelled, too"`
+	Text     string      `json:"text" doc:"What it would do to items that are ready, waiting and in flight, in words"`
 	Begun    []BegunStep `json:"begun,omitempty" nullable:"false" doc:"Items that have done a step and would not get the next one, by step"`
 }
 
@@ -248,6 +249,7 @@ type BegunStep struct {
 	Done  string `json:"done" doc:"The step that they have done"`
 	Next  string `json:"next" doc:"The step that they would not get"`
 	Items int64  `json:"items" doc:"Includes items in flight at the next step, which may still end there"`
+	Text  string `json:"text" doc:"What a cancel would mean for them, in words"`
 }
 
 // StateChange is the data of the event state.

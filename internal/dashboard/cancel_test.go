@@ -78,7 +78,7 @@ func TestACancelNamesItemsThatAreHalfDone(t *testing.T) {
 		return p.Steps[0].Pending == 0 && p.Counts.InFlight > 0
 	})
 	if p.Cancel == nil || p.Cancel.Items != 30-p.Counts.InFlight || p.Cancel.InFlight != p.Counts.InFlight || len(p.Cancel.Begun) != 1 ||
-		p.Cancel.Begun[0] != (api.BegunStep{Done: "award", Next: "message", Items: 30}) {
+		p.Cancel.Begun[0] != (api.BegunStep{Done: "award", Next: "message", Items: 30, Text: "30 items have done award and will not get message, except those in flight there."}) {
 		t.Errorf("a cancel is foretold as %+v", p.Cancel)
 	}
 	_, page := b.get("/ui/bulk-actions/" + made.ID + "/cancel")
@@ -92,7 +92,7 @@ func TestACancelNamesItemsThatAreHalfDone(t *testing.T) {
 	p = progressUntil(n, made.ID, "it rests", func(p *api.Progress) bool { return p.State == api.Paused && p.Counts.InFlight == 0 })
 	left := 30 - p.Counts.Done
 	_, page = b.get("/ui/bulk-actions/" + made.ID + "/cancel")
-	b.want(page, fmt.Sprintf("%d items have done award and will not get message ", left), fmt.Sprintf("Cancel %d items", left))
+	b.want(page, fmt.Sprintf("%d items have done award and will not get message.", left), fmt.Sprintf("Cancel %d items", left))
 	b.lacks(page, "except those")
 	// The number on the page may have been smaller while calls were in flight: no more items are left than then.
 	status, page := b.post("/ui/bulk-actions/"+made.ID+"/cancel", url.Values{"shown": {fmt.Sprint(left - 1)}, "left": {"30"}})
@@ -178,4 +178,36 @@ func TestCancelledItemsThatARetryLeftAreOffered(t *testing.T) {
 	n.Until(id, api.Cancelled)
 	_, page = b.get("/ui/bulk-actions/" + made.ID)
 	b.want(page, want) // what the retry has cancelled is on its own page
+}
+
+// A cancel of an undo undoes no more: what is undone stays so, and nothing "stays done" that was undone.
+func TestACancelOfAnUndoIsAskedForInItsWords(t *testing.T) {
+	open := make(chan struct{})
+	step := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "award", BatchSize: 1,
+		Resource: weir.Resource{Name: "award", Concurrency: 1},
+		Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+			b.Done(0, json.RawMessage("{}"))
+			return nil
+		},
+		Undo: func(_ context.Context, b *weir.Batch[weir.Undone[json.RawMessage, json.RawMessage], struct{}]) error {
+			<-open
+			b.Done(0, struct{}{})
+			return nil
+		}})
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{step}})
+	t.Cleanup(func() { close(open) })
+	made := n.Make(`{"steps":[{"action":"award"}],"item_id":"id"}`, "{\"id\":\"u1\"}\n{\"id\":\"u2\"}\n{\"id\":\"u3\"}\n")
+	n.Until(made.ID, api.Completed)
+	var linked api.Linked
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/undo", "{}", 201, &linked)
+	undo := linked.BulkActions[0].ID
+	n.Call("POST", "/v1/bulk-actions/"+undo+"/pause", "{}", 200, nil)
+	p := progressUntil(n, undo, "it is paused", func(p *api.Progress) bool { return p.State == api.Paused && p.Cancel != nil })
+	if !strings.Contains(p.Cancel.Text, "will not be undone. What is undone stays undone.") {
+		t.Errorf("a cancel is foretold as %q", p.Cancel.Text)
+	}
+	b := newBrowser(t, n)
+	_, page := b.get("/ui/bulk-actions/" + undo + "/cancel")
+	b.want(page, "This cancels the undo: items that are undone stay undone", "Will not be undone", "Stays undone 0 items. Cancelling does not do them again.", "Cancel the undo of")
+	b.lacks(page, "Stays done")
 }

@@ -33,35 +33,44 @@ func (v *visit) tooLate(ctx context.Context, refused error) (*question, error) {
 }
 
 // askCancel makes the question of a cancel.
-func askCancel(_ *api.BulkAction, p *api.Progress, q *question) {
+func askCancel(b *api.BulkAction, p *api.Progress, q *question) {
 	if p.Cancel == nil {
 		return
 	}
 	c := p.Counts
 	q.Items, q.Left, q.Live = p.Cancel.Items, p.Cancel.Items+p.Cancel.InFlight, true
 	q.Facts = []fact{{"Will not run", fmt.Sprintf("%s: %s ready and %s waiting to retry", format.Items(q.Items), format.Count(c.Ready), format.Count(c.Waiting))}}
+	ends := "Ends half-done"
+	if b.UndoOf != "" {
+		ends = "Ends half-undone"
+	}
 	for _, x := range p.Cancel.Begun { // they are ready, waiting or in flight
-		text := fmt.Sprintf("%s done %s and will not get %s", format.Plural(x.Items, "item has", "items have"), x.Done, x.Next)
-		if c.InFlight > 0 {
-			text += ", except those in flight there"
-		}
-		q.Facts = append(q.Facts, fact{"Ends half-done", text})
+		q.Facts = append(q.Facts, fact{ends, x.Text})
 	}
 	flight := format.Items(c.InFlight)
 	if c.InFlight > 0 {
 		flight += ": their calls end; those with a step or an attempt left are then cancelled"
 	}
+	stays := fact{"Stays done", format.Items(c.Done) + ". Cancelling does not undo them."}
+	if b.UndoOf != "" {
+		stays = fact{"Stays undone", format.Items(c.Done) + ". Cancelling does not do them again."}
+	}
 	q.Facts = append(q.Facts, // with those that will not run, each item is in one of them
-		fact{"In flight", flight},
-		fact{"Stays done", format.Items(c.Done) + ". Cancelling does not undo them."},
-		fact{"Stays failed", format.Items(c.Failed) + ". They can be retried."},
+		fact{"In flight", flight}, stays, fact{"Stays failed", format.Items(c.Failed) + ". They can be retried."},
 	)
 	if c.Cancelled > 0 {
 		q.Facts = append(q.Facts, fact{"Was left out", format.Items(c.Cancelled)})
 	}
 	q.Facts = append(q.Facts, fact{"In all", format.Items(c.Total)})
 	q.Text = "A cancelled bulk action cannot be resumed. To stop now and continue later, pause it."
+	if b.UndoOf != "" {
+		q.Text = "This cancels the undo: items that are undone stay undone, and all others stay as the bulk action left them. " +
+			"A cancelled undo cannot be resumed; its cancelled items can be run. To stop now and continue later, pause it."
+	}
 	q.Button, q.Stay = "Cancel "+format.Items(q.Items), "Keep it running"
+	if b.UndoOf != "" {
+		q.Facts[0].Name, q.Button = "Will not be undone", "Cancel the undo of "+format.Items(q.Items)
+	}
 }
 
 // runCancelled is the verb that runs the items that were cancelled with a bulk action.

@@ -14,7 +14,6 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
-	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
@@ -225,18 +224,9 @@ func foretellCancel(ctx context.Context, l *link.Link, id string) {
 	if err != nil || p.Cancel == nil {
 		return
 	}
-	c := p.Cancel
-	fmt.Fprintf(l.Env.Stderr, "  %s will be cancelled.", term.Plural(c.Items, "item", "items"))
-	if c.InFlight > 0 {
-		fmt.Fprintf(l.Env.Stderr, " %s in flight: their calls end; those with a step or an attempt left are then cancelled.", term.Plural(c.InFlight, "item", "items"))
-	}
-	fmt.Fprintln(l.Env.Stderr)
-	for _, x := range c.Begun {
-		fmt.Fprintf(l.Env.Stderr, "  %s done %s and will not get %s", term.Plural(x.Items, "item has", "items have"), x.Done, x.Next)
-		if c.InFlight > 0 {
-			fmt.Fprint(l.Env.Stderr, ", except those in flight there")
-		}
-		fmt.Fprintln(l.Env.Stderr, ".")
+	fmt.Fprintf(l.Env.Stderr, "  %s\n", p.Cancel.Text)
+	for _, x := range p.Cancel.Begun {
+		fmt.Fprintf(l.Env.Stderr, "  %s\n", x.Text)
 	}
 }
 

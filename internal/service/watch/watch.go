@@ -99,7 +99,7 @@ func (s *Watch) draftProgress(ctx context.Context, id string, of *draft.Draft) (
 	if d.State == api.Scheduled {
 		p.WaitingOn[0].Until = d.StartAt
 	}
-	p.Cancel = cancelPreview(&p)
+	p.Cancel = cancelPreview(&p, false)
 	return p, nil
 }
 
@@ -137,7 +137,7 @@ func (s *Watch) progress(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 	} else {
 		out.NoEnd = noEnd(out.State, p, s.engine.TenantPaused(info.Tenant))
 	}
-	out.LastError, out.Cancel = bulk.LastError(p.LastError), cancelPreview(&out)
+	out.LastError, out.Cancel = bulk.LastError(p.LastError), cancelPreview(&out, x.UndoOf != "")
 	out.WaitingOn = s.causes(b, &info, p, &out, l)
 	return out, nil
 }

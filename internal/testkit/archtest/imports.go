@@ -155,7 +155,7 @@ var surface = []string{
 	"internal/server", "internal/service", "internal/service/series", "internal/service/result", "internal/service/watch", "internal/service/outlook",
 	"internal/service/bulk",
 	"internal/service/draft", "internal/service/fleet", "internal/service/chain", "internal/service/registry",
-	"internal/service/check",
+	"internal/service/check", "internal/service/words",
 	"internal/service/upload", "internal/service/callback", "internal/service/schedule", "internal/service/due",
 	"internal/service/access", "internal/service/stored", "internal/service/records", "internal/service/vault",
 	"internal/edge/feed", "internal/edge/egress",
