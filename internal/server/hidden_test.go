@@ -101,8 +101,8 @@ func TestWhatIsRestrictedToATenantIsNotNamedToOthers(t *testing.T) {
 
 var linkOfPage = regexp.MustCompile(`href="(/ui/[^"#]*)`)
 
-// everyPage signs in and follows every link.
-func (w *world) everyPage(key string, look func(where, page string)) {
+// pages signs in, and returns what reads a page.
+func (w *world) pages(key string) func(at string) string {
 	w.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -122,6 +122,13 @@ func (w *world) everyPage(key string, look func(where, page string)) {
 		return string(page)
 	}
 	read(browser.PostForm(w.url+"/ui/sign-in", url.Values{"key": {key}}))
+	return func(at string) string { return read(browser.Get(w.url + at)) }
+}
+
+// everyPage signs in and follows every link.
+func (w *world) everyPage(key string, look func(where, page string)) {
+	w.t.Helper()
+	read := w.pages(key)
 	queue := []string{"/ui/", "/ui/resources?of=acme-launch", "/ui/lanes?of=acme-launch", "/ui/simulator"}
 	seen := map[string]bool{}
 	for len(queue) > 0 {
@@ -131,7 +138,7 @@ func (w *world) everyPage(key string, look func(where, page string)) {
 			continue
 		}
 		seen[at] = true
-		page := read(browser.Get(w.url + at))
+		page := read(at)
 		look(at, strings.ReplaceAll(page, "acme-launch", map[bool]string{true: "", false: "acme-launch"}[strings.Contains(at, "acme-launch")]))
 		for _, m := range linkOfPage.FindAllStringSubmatch(page, -1) {
 			queue = append(queue, strings.ReplaceAll(m[1], "&amp;", "&"))

@@ -21,7 +21,10 @@ func (s *Server) templateRoutes() {
 			return s.svc.Templates.Delete(ctx, name, match, may(ctx))
 		},
 		name:   func(t *api.Template) *string { return &t.Name },
-		sees:   func(ctx context.Context, t api.Template) (api.Template, bool) { return t, seesAny(ctx, ownersOf(&t)) },
+		sees: func(ctx context.Context, t api.Template) (api.Template, bool) {
+			who := caller(ctx)
+			return t, who.SeesAll() || s.svc.Templates.UsableBy(&t, who.Tenants)
+		},
 		tenant: func(t *api.Template) string { return t.Tenant },
 		prepare: func(ctx context.Context, t *api.Template) (err error) {
 			if t.Tenant != "" || !caller(ctx).SeesAll() {
@@ -31,7 +34,8 @@ func (s *Server) templateRoutes() {
 		},
 	}
 	r.serve(s,
-		r.list("List templates, by name").about("Keys bound to tenants see the templates of their tenants and the shared ones."),
+		r.list("List templates, by name").about("Keys bound to tenants see the templates of their tenants, and the "+
+			"shared ones of which their tenants may use all actions."),
 		r.one("Get a template").about("The secret of its callback is never shown."),
 		r.put("Create or change a template").about("Existing bulk actions do not change; schedules use the new version from "+
 			"their next time on. An omitted secret of the callback is kept as long as the URL does not change. "+

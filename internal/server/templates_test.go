@@ -179,6 +179,38 @@ func TestWhatIsWrongWithTheUseOfATemplateIsTold(t *testing.T) {
 	}
 }
 
+// TestATemplateOfAllIsNotForThoseWhoMayNotUseItsActions: its action was restricted after it was made. Neither it nor the
+// action is named to others, over the API and in the wizard.
+func TestATemplateOfAllIsNotForThoseWhoMayNotUseItsActions(t *testing.T) {
+	w := start(t, opening{})
+	acme, beta := newPlace(w, "acme"), newPlace(w, "beta")
+	w.must(w.admin, "PUT", "/v1/actions/launch", `{"url":"`+w.sink.URL+`"}`, nil)
+	w.must(w.admin, "PUT", "/v1/templates/open-day", `{"bulk_action":{"steps":[{"action":"award"}]}}`, nil)
+	w.must(w.admin, "PUT", "/v1/templates/launch-day", `{"title":"Launch day","bulk_action":{"steps":[{"action":"award"},{"action":"launch"}]}}`, nil)
+	w.must(w.admin, "PUT", "/v1/actions/launch", `{"url":"`+w.sink.URL+`","tenants":["acme"]}`, nil)
+	for _, at := range []*place{acme, beta} {
+		var page api.Page[api.Template]
+		at.must("GET", "/v1/templates", "", &page)
+		got, made := at.ask("GET", "/v1/templates/launch-day", ""), at.ask("POST", "/v1/bulk-actions", `{"template":"launch-day"}`)
+		wizard := w.pages(at.keys["admin"])("/ui/new")
+		if at == acme {
+			if len(page.Data) != 2 || got.status != 200 || made.status != 201 || !strings.Contains(wizard, "Launch day") {
+				t.Errorf("acme, which may use the action: %d templates, %d, %d %s", len(page.Data), got.status, made.status, made.body)
+			}
+			continue
+		}
+		if len(page.Data) != 1 || got.status != 404 || !strings.Contains(wizard, "open-day") || strings.Contains(wizard, "aunch") {
+			t.Errorf("beta sees %+v, gets %d %s", page.Data, got.status, got.body)
+		}
+		if p := made.problem(); made.status != 422 || p.Code != "unknown_template" || strings.Contains(p.Fix, "launch") || !strings.Contains(p.Fix, "open-day") {
+			t.Errorf("beta uses it: %d %s", made.status, made.body)
+		}
+	}
+	if a := w.ask(w.admin, "POST", "/v1/bulk-actions", `{"template":"launch-day","tenant":"beta"}`); a.problem().Code != "unknown_template" {
+		t.Errorf("an operator uses it for beta: %d %s", a.status, a.body)
+	}
+}
+
 // TestTemplatesAreOfATenantOrOfAll: one of another tenant is as if there were none; one of all is changed by operators alone.
 func TestTemplatesAreOfATenantOrOfAll(t *testing.T) {
 	w := start(t, opening{})

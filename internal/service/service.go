@@ -70,7 +70,7 @@ func Prepare(ctx context.Context, o Options) (*Base, error) {
 		Connections: o.Connections}
 	actions, err := registry.NewActions(ctx, from)
 	return &Base{
-		Actions: actions, Connections: registry.NewConnections(ctx, from), Templates: registry.NewTemplates(o.Store, o.Vault),
+		Actions: actions, Connections: registry.NewConnections(ctx, from), Templates: registry.NewTemplates(o.Store, o.Vault, actions),
 		Chains: chain.New(actions),
 		life:   ctx, opts: o,
 	}, err

@@ -54,7 +54,7 @@ func open(t *testing.T) *Drafts {
 		}
 	})
 	return New(t.Context(), Options{
-		Store: st, Engine: e, Connections: registry.NewConnections(t.Context(), from), Templates: registry.NewTemplates(st, v), Chains: chains,
+		Store: st, Engine: e, Connections: registry.NewConnections(t.Context(), from), Templates: registry.NewTemplates(st, v, actions), Chains: chains,
 		Guard: guard, Vault: v, Failed: func(context.Context, string, *Draft) error { return nil }, Logger: log,
 	})
 }

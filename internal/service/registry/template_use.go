@@ -15,7 +15,7 @@ import (
 // Apply applies the template of a request.
 func (s *Templates) Apply(ctx context.Context, n stored.Spec, tenant string) (stored.Spec, *stored.MadeFrom, error) {
 	e, err := s.table.Get(ctx, n.Template)
-	if errors.Is(err, weir.ErrNotFound) || err == nil && !usableBy(&e.Value, tenant) {
+	if errors.Is(err, weir.ErrNotFound) || err == nil && !s.usableBy(&e.Value, tenant) {
 		return n, nil, s.unknown(ctx, tenant, n.Template)
 	}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,15 +18,16 @@ import (
 	"github.com/weirhq/weir/internal/service/vault"
 )
 
-// All is the registry of templates. Like actions, all tenants share one set of names.
+// Templates is the registry of templates. Like actions, all tenants share one set of names.
 type Templates struct {
-	vault *vault.Vault
-	table *records.Table[storedTemplate]
+	vault   *vault.Vault
+	actions *Actions
+	table   *records.Table[storedTemplate]
 }
 
 // NewTemplates returns the registry of templates.
-func NewTemplates(s records.Keeper, v *vault.Vault) *Templates {
-	return &Templates{v, records.New[storedTemplate](s, "template")}
+func NewTemplates(s records.Keeper, v *vault.Vault, a *Actions) *Templates {
+	return &Templates{v, a, records.New[storedTemplate](s, "template")}
 }
 
 // namedPlace is the place that the secret of a named template is sealed for; no bulk action has
@@ -160,8 +162,23 @@ func checkOnce(bad *weir.InputError, n *stored.Spec) {
 	}
 }
 
-// usableBy reports whether a tenant can create bulk actions from a template.
-func usableBy(t *storedTemplate, tenant string) bool { return t.Tenant == "" || t.Tenant == tenant }
+// UsableBy reports whether one of some tenants can create bulk actions from a template.
+func (s *Templates) UsableBy(t *api.Template, tenants []string) bool {
+	record := templateRecord(t)
+	return slices.ContainsFunc(tenants, func(tenant string) bool { return s.usableBy(&record, tenant) })
+}
+
+// usableBy reports whether a tenant can create bulk actions from a template. One that is shared by all tenants is not for
+// those who may not use one of its actions: they must not learn of the action. The owner of a template is told of it.
+func (s *Templates) usableBy(t *storedTemplate, tenant string) bool {
+	if t.Tenant != "" {
+		return t.Tenant == tenant
+	}
+	return !slices.ContainsFunc(t.BulkAction.Steps, func(st stored.Step) bool {
+		a, err := s.actions.Find(st.Action)
+		return err == nil && !a.Deleted && !a.MayUse(tenant)
+	})
+}
 
 // unknown refuses a template that a tenant cannot use, and lists those it can.
 func (s *Templates) unknown(ctx context.Context, tenant, name string) error {
@@ -170,7 +187,7 @@ func (s *Templates) unknown(ctx context.Context, tenant, name string) error {
 		if err != nil {
 			return err
 		}
-		if usableBy(&e.Value, tenant) {
+		if s.usableBy(&e.Value, tenant) {
 			known = append(known, e.Name)
 		}
 	}
