@@ -16,7 +16,7 @@ func (n *Node) withPages() http.Handler {
 	api := n.server.Handler()
 	pages := n.signedIn(dashboard.New(dashboard.Options{
 		API: api, Sealer: n.opts.Vault, Prefix: n.opts.Server.Prefix, OwnLogin: n.opts.Server.Authenticate != nil,
-		Stop: n.server.Stopping(), Stream: n.server.Stream, ReadOnly: n.opts.ReadOnlyPages, Tour: n.opts.Tour, Version: n.opts.Version, Logger: n.log,
+		Stop: n.server.Stopping(), Stream: n.server.Stream, Caller: n.server.Caller, ReadOnly: n.opts.ReadOnlyPages, Tour: n.opts.Tour, Version: n.opts.Version, Logger: n.log,
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // a ServeMux would redirect paths of the API
 		switch path := r.URL.Path; {

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weirhq/weir/api"
 )
 
-// Options configures [New]. API and Sealer have to be set.
+// Options configures [New]. API, Sealer and Caller have to be set.
 type Options struct {
 	// API answers the requests of the pages, in this process.
 	API http.Handler
@@ -29,6 +31,9 @@ type Options struct {
 	// Stream takes a place for a live page of a key that is bound to some tenants, and returns what gives it back; nil if
 	// none is free for it. The place can be lost to others, which closes lost. Default: there is always one.
 	Stream func(key string, tenants []string) (end func(), lost <-chan struct{})
+	// Caller returns what tells who the caller of a request with the header of the API is now, and what ends the use of it.
+	// The caller was who before; an error refuses it.
+	Caller func(r *http.Request, who api.Whoami) (now func() (api.Whoami, error), leave func())
 	// ReadOnly shows no verbs, and refuses forms.
 	ReadOnly bool
 	// Tour shows notes that explain the demo of weir dev. People can close them.
@@ -65,7 +70,7 @@ const (
 // New makes the pages.
 func New(o Options) *Dashboard {
 	d := &Dashboard{opts: o, mux: http.NewServeMux(), log: o.Logger, now: time.Now,
-		sites: http.NewCrossOriginProtection(), hub: hub{looks: map[lookKey]*look{}, callers: map[string]*caller{}}}
+		sites: http.NewCrossOriginProtection(), hub: hub{looks: map[lookKey]*look{}, sessions: map[string]*openSession{}}}
 	if d.log == nil {
 		d.log = slog.Default()
 	}

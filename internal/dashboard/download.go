@@ -20,8 +20,12 @@ func (d *Dashboard) download(at string, open func(context.Context, *visit) (file
 	d.mux.HandleFunc("GET "+Root+at, func(w http.ResponseWriter, r *http.Request) {
 		v, err := d.visit(r)
 		var f file
+		ctx := r.Context()
 		if err == nil {
-			f, err = open(r.Context(), v)
+			var end context.CancelFunc
+			ctx, end = d.whileAllowed(ctx, v)
+			defer end()
+			f, err = open(ctx, v)
 		}
 		if err != nil {
 			d.fail(w, v, err)
@@ -35,7 +39,8 @@ func (d *Dashboard) download(at string, open func(context.Context, *visit) (file
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
 		w.Header().Set("Cache-Control", "no-store")
-		if _, err := io.Copy(w, f.Body); err != nil {
+		stop := cutWith(ctx, w)
+		if _, err := io.Copy(w, f.Body); err != nil || !stop() {
 			panic(http.ErrAbortHandler) // the browser must not take a part for the whole
 		}
 	})

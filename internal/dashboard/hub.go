@@ -5,11 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -32,78 +30,8 @@ const (
 type hub struct {
 	mu    sync.Mutex
 	looks map[lookKey]*look
-	// callers are who the keys of the streams belong to, by key.
-	callers map[string]*caller
-}
-
-// caller is who a key belongs to, as the API said last.
-type caller struct {
-	mu  sync.Mutex
-	at  time.Time // when it was asked
-	who api.Whoami
-	err error
-}
-
-// mostCallers is how many keys the hub holds before it forgets those that were not asked about lately.
-const mostCallers = 1024
-
-// caller returns who is asked for with a key.
-func (h *hub) caller(key string) *caller {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := h.callers[key]
-	if c == nil {
-		if len(h.callers) >= mostCallers {
-			clear(h.callers) // they are asked for again
-		}
-		c = &caller{}
-		h.callers[key] = c
-	}
-	return c
-}
-
-// whoNow returns who is behind a request now. All streams with one key ask the API together, at most once in stillEvery.
-func (d *Dashboard) whoNow(v *visit) (api.Whoami, error) {
-	key := d.keyOf(v.Request)
-	if key == "" {
-		return v.api.WhoAmI(v.Context())
-	}
-	c := d.hub.caller(key)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := time.Now(); now.Sub(c.at) >= stillEvery {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(v.Context()), beatEvery) // it is asked for the others, too
-		defer cancel()
-		who, err := v.api.WhoAmI(ctx)
-		if err != nil && refusal(err) == nil {
-			return who, err
-		}
-		c.who, c.err, c.at = who, err, now
-	}
-	return c.who, c.err
-}
-
-// errOther ends a stream whose page was opened with another key, or with other access, than the caller has now.
-var errOther = errors.New("the access has changed")
-
-// still returns an error if the person behind a page may not see it any more.
-func (d *Dashboard) still(v *visit) error {
-	if v.calls.keyed && d.keyOf(v.Request) == "" {
-		return errOther // the session is over
-	}
-	if !v.calls.keyed && !d.opts.OwnLogin {
-		return nil // there was no key that could be revoked
-	}
-	now, err := d.whoNow(v)
-	switch refused := refusal(err); {
-	case refused != nil && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
-		return err
-	case err != nil:
-		return nil // not known: the next look tells
-	case !reflect.DeepEqual(now, v.who):
-		return errOther
-	}
-	return nil
+	// sessions are those with live pages or downloads, by their cookie.
+	sessions map[string]*openSession
 }
 
 // lookKey says which browsers see the same.
@@ -113,8 +41,9 @@ type lookKey struct{ who, host, page, zone string }
 type look struct {
 	key      lookKey
 	page     filled
-	request  *http.Request // of the browser that came first
-	cancel   context.CancelFunc
+	request  *http.Request              // of the browser that came first
+	who      func() (api.Whoami, error) // is behind it now
+	cancel   func()
 	browsers int // of the hub's mutex
 
 	mu      sync.Mutex
@@ -151,7 +80,8 @@ func (h *hub) join(d *Dashboard, p filled, v *visit) *look {
 	l := h.looks[key]
 	if l == nil {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-		l = &look{key: key, page: p, request: r.WithContext(ctx), cancel: cancel, changed: make(chan struct{})}
+		who, leave := d.callerOf(v)
+		l = &look{key: key, page: p, request: r.WithContext(ctx), who: who, changed: make(chan struct{}), cancel: func() { cancel(); leave() }}
 		h.looks[key] = l
 		go l.run(ctx, d)
 	}
@@ -250,7 +180,7 @@ func (d *Dashboard) see(ctx context.Context, l *look) (now seen) {
 	if err != nil {
 		return seen{err: err}
 	}
-	if v.who, err = d.whoNow(v); err != nil {
+	if v.who, err = l.who(); err != nil {
 		return seen{err: err}
 	}
 	v.calls.forget()

@@ -19,8 +19,6 @@ const (
 	liveFor = 10 * time.Minute
 	// busyFor is how long a page rests if the node has as many live pages as it may.
 	busyFor = 30 * time.Second
-	// stillEvery is how often it is checked that the person behind a stream may still see its page.
-	stillEvery = 2 * time.Second
 )
 
 // livePart is what the names of templates begin with whose output is pushed when it changes.
@@ -98,6 +96,8 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), liveFor)
 	defer cancel()
+	ctx, leave := d.whileAllowed(ctx, v)
+	defer leave()
 	end, lost := func() {}, (<-chan struct{})(nil)
 	if d.opts.Stream != nil {
 		end, lost = d.opts.Stream(v.who.Key, v.who.Tenants)
@@ -105,7 +105,7 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies pass events on at once
-	s := stream{out: w, stop: d.opts.Stop, lost: lost, sent: map[string]uint64{}, still: func() error { return d.still(v) }}
+	s := stream{out: w, stop: d.opts.Stop, lost: lost, sent: map[string]uint64{}}
 	if end == nil {
 		_ = s.busy() // the browser is gone
 		return
@@ -113,7 +113,7 @@ func (d *Dashboard) push(w http.ResponseWriter, r *http.Request, p filled) {
 	defer end()
 	l := d.hub.join(d, p, v)
 	defer d.hub.leave(l)
-	if err := s.run(ctx, l); err != nil && ctx.Err() == nil { // the script asks why
+	if err := s.run(ctx, l); err != nil && r.Context().Err() == nil { // the script asks why
 		d.log.Debug("a live page ended", "err", err)
 	}
 }
@@ -124,8 +124,6 @@ type stream struct {
 	stop <-chan struct{}   // the server shuts down
 	lost <-chan struct{}   // closed when its place is given to another page
 	sent map[string]uint64 // hash of each part as the browser has it
-	// still returns an error if the person may not see the page any more.
-	still func() error
 }
 
 // busy says that the node has no place for the page, which keeps what it shows and tries again later.
@@ -138,8 +136,6 @@ func (s *stream) busy() error {
 func (s *stream) run(ctx context.Context, l *look) error {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	still := time.NewTicker(stillEvery)
-	defer still.Stop()
 	for {
 		seen, changed := l.newest()
 		if seen.err != nil {
@@ -163,16 +159,15 @@ func (s *stream) run(ctx context.Context, l *look) error {
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			if why := context.Cause(ctx); !errors.Is(why, context.Canceled) && !errors.Is(why, context.DeadlineExceeded) {
+				return s.failed(why) // not because the browser is gone, or after liveFor
+			}
+			return nil
 		case <-s.stop:
 			return nil
 		case <-s.lost:
 			return s.busy()
 		case <-changed:
-		case <-still.C:
-			if err := s.still(); err != nil {
-				return s.failed(err)
-			}
 		case <-beat.C:
 			if err := s.send("beat", struct{}{}); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -93,6 +94,54 @@ func TestTheStreamsOfARevokedKeyEndSoon(t *testing.T) {
 	}
 	if got := event(stays); got == "" {
 		t.Error("the stream of another key has ended, too")
+	}
+}
+
+// TestASignOutEndsTheStreamsAndDownloadsOfTheSession: those of other tabs, and not those of another session with the same key.
+func TestASignOutEndsTheStreamsAndDownloadsOfTheSession(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Closed: true, Steps: []weir.Step{send(opened())}, Server: server.Options{Exports: 1, SlowBody: time.Hour}}).As([]access.Scope{access.Admin})
+	row := fmt.Sprintf(`"text":%q}`, strings.Repeat("x", 2000))
+	var rows strings.Builder
+	for i := range 16_000 { // more than sockets hold
+		fmt.Fprintf(&rows, "{\"id\":\"u%d\",%s\n", i, row)
+	}
+	made := n.Make(oneStep, rows.String())
+	n.Until(made.ID, api.Completed)
+	b, other := newBrowser(t, n), newBrowser(t, n)
+	for _, x := range []*browser{b, other} {
+		x.post("/ui/sign-in", url.Values{"key": {n.Key()}})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ends, stays := b.stream(ctx, "/ui/"), other.stream(t.Context(), "/ui/")
+	for _, lines := range []*bufio.Scanner{ends, stays} {
+		if got := event(lines); got != "parts" {
+			t.Fatalf("a stream begins with %q", got)
+		}
+	}
+	file, err := b.web.Get(n.URL + "/ui/bulk-actions/" + made.ID + "/results?state=all")
+	if err != nil || file.StatusCode != http.StatusOK {
+		t.Fatalf("download: %v %v", file, err)
+	}
+	defer file.Body.Close()
+	b.post("/ui/sign-out", nil)
+	last := ""
+	for kind := event(ends); kind != ""; kind = event(ends) {
+		last = kind
+	}
+	if last != "failed" {
+		t.Errorf("the last event of the session that was ended is %q, want failed", last)
+	}
+	n.Eventually("the download has ended, of which there is one at a time", func() bool {
+		resp := n.Request(t.Context(), "GET", "/v1/bulk-actions/"+made.ID+"/results", "", nil)
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	if got, err := io.Copy(io.Discard, file.Body); err == nil {
+		t.Errorf("the download has all its %d bytes", got)
+	}
+	if got := event(stays); got == "" {
+		t.Error("the stream of another session has ended, too")
 	}
 }
 

@@ -112,8 +112,11 @@ func (d *Dashboard) next(to string) string {
 	return u.RequestURI()
 }
 
-// signOut forgets the key.
+// signOut forgets the key, and ends what other tabs of the session show live and download.
 func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(sessionCookie); err == nil {
+		d.hub.signOut(cookie.Value)
+	}
 	http.SetCookie(w, d.cookie(r, sessionCookie, "", 0))
 	http.Redirect(w, r, d.opts.Prefix+Root+"/", http.StatusSeeOther)
 }

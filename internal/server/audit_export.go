@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"io"
-	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,31 +23,19 @@ func (s audits) exportAudit(ctx context.Context, in *auditInput, after string) (
 	if err != nil {
 		return nil, err
 	}
-	return &huma.StreamResponse{Body: func(h huma.Context) {
-		h.SetHeader("Content-Disposition", `attachment; filename="weir-audit.`+in.Format+`"`)
-		out := newAuditWriter(in.Format, h)
+	kind := map[string]string{"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}[in.Format]
+	return s.downloadAs(kind, "weir-audit."+in.Format, func(ctx context.Context, to io.Writer) error {
+		out := newAuditWriter(in.Format, to)
 		for {
 			err := out.write(page)
-			if err == nil && next == "" {
-				return
+			if err != nil || next == "" {
+				return err
 			}
-			if err == nil {
-				page, next, err = s.of.List(ctx, caller(ctx), in.filter(), next, exportPage)
-			}
-			if err != nil {
-				s.cut(ctx, "export of the audit", err)
+			if page, next, err = s.of.List(ctx, caller(ctx), in.filter(), next, exportPage); err != nil {
+				return err
 			}
 		}
-	}}, nil
-}
-
-// cut breaks off a response whose end cannot be sent: the client must not take it for complete.
-func (s *Server) cut(ctx context.Context, what string, err error) {
-	if !errors.Is(err, context.Canceled) {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "answer cut off", slog.String("what", what), slog.Any("error", err),
-			slog.String("request_id", requestID(ctx)))
-	}
-	panic(http.ErrAbortHandler)
+	}), nil
 }
 
 // auditWriter writes entries in the form of a file.
@@ -59,13 +44,11 @@ type auditWriter struct {
 	raw  io.Writer
 }
 
-func newAuditWriter(format string, h huma.Context) *auditWriter {
-	w := &auditWriter{raw: h.BodyWriter()}
+func newAuditWriter(format string, to io.Writer) *auditWriter {
+	w := &auditWriter{raw: to}
 	if format != "csv" {
-		h.SetHeader("Content-Type", "application/x-ndjson")
 		return w
 	}
-	h.SetHeader("Content-Type", "text/csv; charset=utf-8")
 	w.rows = csv.NewWriter(w.raw)
 	_ = w.rows.Write([]string{"at", "actor", "key", "from", "action", "target", "tenant", "reason", "request_id", "before",
 		"after", "id"}) // Flush tells

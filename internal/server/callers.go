@@ -8,17 +8,18 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
 )
 
 const (
-	// allowedEvery is how often it is checked that the caller of a stream may still read it.
+	// allowedEvery is how often it is checked that the caller of a stream or a download may still read it.
 	allowedEvery = time.Second
 	// allowedWithin bounds one check: a store that does not answer ends no stream.
 	allowedWithin = 10 * time.Second
 )
 
-// callers shares the checks of keys between the streams of a key.
+// callers shares the checks of keys between the streams, the live pages and the downloads of a key.
 type callers struct {
 	mu sync.Mutex
 	of map[string]*streamCaller // by id of the key
@@ -26,7 +27,7 @@ type callers struct {
 
 // streamCaller is the caller of one or more streams, as the last check found it.
 type streamCaller struct {
-	streams int // of the mutex of callers
+	streams int // and pages and downloads; of the mutex of callers
 
 	mu  sync.Mutex
 	at  time.Time // of the last check
@@ -67,14 +68,35 @@ func (c *streamCaller) now(ask func() (access.Principal, error)) (access.Princip
 	return c.who, c.err
 }
 
-// stillAllowed waits until the caller of a request may not read a stream about a tenant any more, and returns why; nil
+// current returns what tells who the caller of a request is now, and what ends the use of it. The request was authenticated
+// with the key.
+func (s *Server) current(r *http.Request, key string) (now func() (access.Principal, error), leave func()) {
+	c, leave := &streamCaller{}, func() {}
+	if s.opts.Authenticate == nil { // else a key may have several sign-ins, of which one has ended
+		c, leave = s.callers.join(key)
+	}
+	return func() (access.Principal, error) {
+		return c.now(func() (access.Principal, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), allowedWithin) // it is asked for the others, too
+			defer cancel()
+			return s.identify(r.WithContext(ctx))
+		})
+	}, leave
+}
+
+// refusedBy returns what refuses a caller, nil if that is not known now.
+func (s *Server) refusedBy(ctx context.Context, err error) *problem {
+	if p := problemOf(err); p.Status >= http.StatusInternalServerError || p.Status == http.StatusTooManyRequests {
+		return nil
+	}
+	return s.problem(ctx, err)
+}
+
+// stillAllowed waits until the caller of a request may not read an answer about a tenant any more, and returns why; nil
 // once ctx has ended. What cannot be checked now is checked again.
 func (s *Server) stillAllowed(ctx context.Context, r *http.Request, tenant string) *problem {
 	v := visitOf(ctx)
-	c, leave := &streamCaller{}, func() {}
-	if s.opts.Authenticate == nil { // else a key may have several sign-ins, of which one has ended
-		c, leave = s.callers.join(v.who.KeyID)
-	}
+	now, leave := s.current(r, v.who.KeyID)
 	defer leave()
 	tick := time.NewTicker(allowedEvery)
 	defer tick.Stop()
@@ -84,11 +106,7 @@ func (s *Server) stillAllowed(ctx context.Context, r *http.Request, tenant strin
 			return nil
 		case <-tick.C:
 		}
-		who, err := c.now(func() (access.Principal, error) {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), allowedWithin) // it is asked for the others, too
-			defer cancel()
-			return s.identify(r.WithContext(ctx), v)
-		})
+		who, err := now()
 		if err == nil && !reflect.DeepEqual(who, v.who) {
 			if err = who.Need(v.route.scope); err == nil && !who.Sees(tenant) {
 				err = weir.ErrNotFound // as for a new request
@@ -97,8 +115,24 @@ func (s *Server) stillAllowed(ctx context.Context, r *http.Request, tenant strin
 		if err == nil {
 			continue
 		}
-		if p := problemOf(err); p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests {
-			return s.problem(ctx, err)
+		if p := s.refusedBy(ctx, err); p != nil {
+			return p
 		}
 	}
+}
+
+// Caller returns what tells who the caller of a live page or a download is now, and what ends the use of it. The caller of
+// the request was who before; an error refuses it. It shares the checks of keys with the streams of the API.
+func (s *Server) Caller(r *http.Request, who api.Whoami) (now func() (api.Whoami, error), leave func()) {
+	ask, leave := s.current(r, who.Key)
+	return func() (api.Whoami, error) {
+		p, err := ask()
+		if err == nil {
+			return viewCaller(&p), nil
+		}
+		if refused := s.refusedBy(r.Context(), err); refused != nil {
+			return api.Whoami{}, refused
+		}
+		return who, nil // it is not known: the next look tells
+	}, leave
 }

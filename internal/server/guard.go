@@ -243,7 +243,7 @@ func (s *Server) authenticate(r *http.Request, v *visit) *problem {
 		return nil
 	}
 	var err error
-	v.who, err = s.identify(r, v)
+	v.who, err = s.identify(r)
 	if err == nil && v.route.scope != "" {
 		err = v.who.Need(v.route.scope)
 	}

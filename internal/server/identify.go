@@ -36,7 +36,7 @@ func Origin(r *http.Request) *http.Request {
 }
 
 // identify returns the caller of a request.
-func (s *Server) identify(r *http.Request, v *visit) (access.Principal, error) {
+func (s *Server) identify(r *http.Request) (access.Principal, error) {
 	if s.opts.Authenticate != nil {
 		return s.opts.Authenticate(Origin(r))
 	}
@@ -47,7 +47,7 @@ func (s *Server) identify(r *http.Request, v *visit) (access.Principal, error) {
 		}
 		return access.Principal{}, err
 	}
-	addr, _ := netip.ParseAddr(v.from) // the zero address is slowed down like others
+	addr, _ := netip.ParseAddr(remote(r)) // the zero address is slowed down like others
 	return s.opts.Keys.AuthenticateFrom(r.Context(), addr, text)
 }
 

@@ -122,9 +122,13 @@ func (s keys) revokeKey(ctx context.Context, in *KeyID) (*body[api.Key], error) 
 
 func (s keys) whoami(ctx context.Context, _ *struct{}) (*body[api.Whoami], error) {
 	who := caller(ctx)
+	return answer(viewCaller(&who), nil)
+}
+
+func viewCaller(who *access.Principal) api.Whoami {
 	out := api.Whoami{Key: who.KeyID, Name: who.Name, Scopes: []string{}, Tenants: who.Tenants}
 	for _, scope := range who.Scopes {
 		out.Scopes = append(out.Scopes, string(scope))
 	}
-	return answer(out, nil)
+	return out
 }

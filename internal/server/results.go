@@ -17,7 +17,7 @@ import (
 
 const aboutExports = "The rows are streamed in the order of the input, each item once. The column or member `item` holds the id of " +
 	"the item. A download that was cut " +
-	"off ends without its last chunk; continue it with `after` and the item of the last complete row: that response has no header. " +
+	"off ends without its last chunk, also one whose key was revoked or has expired, which is checked every second; continue it with `after` and the item of the last complete row: that response has no header. " +
 	"CSV has a column for each member of the items' documents and outputs. Cells that a spreadsheet would read as a " +
 	"formula begin with an apostrophe, unless raw is set. " +
 	"NDJSON has the documents unchanged."
@@ -98,6 +98,12 @@ func (s *Server) downloadAs(kind, name string, write func(context.Context, io.Wr
 		defer out.end()
 		ctx, cancel := s.untilDrained(r.Context())
 		defer cancel()
+		go func() {
+			if p := s.stillAllowed(ctx, r, visitOf(ctx).tenant); p != nil {
+				out.cut(p)
+				cancel()
+			}
+		}()
 		err := write(ctx, out)
 		if err == nil {
 			err = out.flush()

@@ -20,7 +20,7 @@ func (s *Server) templateRoutes() {
 		drop: func(ctx context.Context, name string, match records.Match) error {
 			return s.svc.Templates.Delete(ctx, name, match, may(ctx))
 		},
-		name:   func(t *api.Template) *string { return &t.Name },
+		name: func(t *api.Template) *string { return &t.Name },
 		sees: func(ctx context.Context, t api.Template) (api.Template, bool) {
 			who := caller(ctx)
 			return t, who.SeesAll() || s.svc.Templates.UsableBy(&t, who.Tenants)

@@ -208,6 +208,13 @@ let wish = null
 /** Whether this is the page on which people sign in: the forms of this page need no session. */
 const signsIn = document.querySelector('form[action$="/sign-in"]') !== null
 
+// A sign-out ends the live pages of other tabs, too, whichever node they are at: each asks why it cannot go on.
+const tabs = new BroadcastChannel('weir-signed-out')
+if (signsIn) tabs.postMessage('')
+tabs.onmessage = () => {
+  if (events) void failed()
+}
+
 /** Does something that leaves the page as soon as the server answers, within two minutes. @param {() => void} leave @param {boolean} form */
 async function whenBack(leave, form) {
   /** @type {Wish} */

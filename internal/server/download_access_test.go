@@ -1,0 +1,52 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/server"
+	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
+)
+
+// largeRows are rows that no socket holds.
+func largeRows() string {
+	row := fmt.Sprintf(`"text":%q}`, strings.Repeat("x", 2000))
+	var b strings.Builder
+	for i := range 16_000 {
+		fmt.Fprintf(&b, "{\"id\":\"u%d\",%s\n", i, row)
+	}
+	return b.String()
+}
+
+// A download whose reader takes nothing ends with its key, too. There is place for one: another is answered when it has ended.
+func TestADownloadEndsWithItsKey(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{operated("award")}, Server: server.Options{Exports: 1, SlowBody: time.Hour}})
+	b := n.Make(`{"steps":[{"action":"award"}],"item_id":"id"}`, largeRows())
+	n.Until(b.ID, api.Completed)
+	for _, path := range []string{"/v1/bulk-actions/" + b.ID + "/results?state=all", "/v1/bulk-actions/" + b.ID + "/results?state=all&format=ndjson"} {
+		reader := n.As([]access.Scope{access.Read})
+		var who api.Whoami
+		reader.Call("GET", "/v1/whoami", "", 200, &who)
+		resp := reader.Request(t.Context(), "GET", path, "", nil)
+		n.Call("GET", path, "", http.StatusTooManyRequests, nil)
+		n.Call("DELETE", "/v1/keys/"+who.Key, "", 200, nil)
+		n.Eventually("the download has ended", func() bool {
+			other := n.Request(t.Context(), "GET", "/v1/bulk-actions/"+b.ID+"/results", "", nil)
+			_ = other.Body.Close()
+			return other.StatusCode == http.StatusOK
+		})
+		got, err := io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: %d bytes and %v, want a response that is cut off", path, got, err)
+		}
+	}
+}
