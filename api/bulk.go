@@ -128,6 +128,7 @@ type BulkAction struct {
 	Template    *MadeFrom  `json:"template,omitempty" doc:"The template that it was created from; later changes of the template do not change it"`
 	CreatedWith *Rules     `json:"created_with,omitempty" doc:"The rules that it was created with, if they have been changed since"`
 	StartAt     time.Time  `json:"start_at,omitzero"`
+	Warnings    []string   `json:"warnings,omitempty" nullable:"false" doc:"What its rules lead to where that is probably not meant, such as a rate at which the items take a week"`
 	Note        string     `json:"note,omitempty" doc:"A note for the caller, for example about a local time that occurs twice on that day"`
 	CreatedAt   time.Time  `json:"created_at"`
 	StartedAt   time.Time  `json:"started_at,omitzero"`

@@ -86,6 +86,7 @@ type Forecast struct {
 	Clashes     []Clash        `json:"clashes" nullable:"false"`
 	Deadline    *bool          `json:"deadline_holds,omitempty"`
 	Assumptions []string       `json:"assumptions" nullable:"false"`
+	Warnings    []string       `json:"warnings,omitempty" nullable:"false" doc:"As those of the bulk action, for the items of the forecast"`
 }
 
 // Quantiles of a duration.

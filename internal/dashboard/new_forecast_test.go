@@ -36,8 +36,11 @@ func TestTheForecastNamesWhoseLimitItIs(t *testing.T) {
 			t.Errorf("rate %q, at once %q: the page suggests to raise the resource's rate: %v", tt.rate, tt.atOnce, got)
 		}
 	}
+	b.post(at+"/rules", url.Values{"canary": {"none"}, "rate-push": {"0.001/s"}})
+	_, page := b.get(at + "/forecast")
+	b.want(page, "Rate of push, 0.001/s: 3,000 items at 1 per 1,000 s take 34 days 17 h.")
 	n.Call("PUT", "/v1/tenants/crm", `{"max_tasks":1}`, 200, nil)
 	b.post(at+"/rules", url.Values{"canary": {"none"}})
-	_, page := b.get(at + "/forecast")
+	_, page = b.get(at + "/forecast")
 	b.want(page, "The bottleneck is how many calls the tenant crm may have at once: 1. An operator could raise it.")
 }

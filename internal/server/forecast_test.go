@@ -42,6 +42,26 @@ func TestAForecastCountsFromTheStart(t *testing.T) {
 	}
 }
 
+// TestARateAtWhichItTakesAWeekIsWarnedOf: when it is created, and in a forecast of more items than are there.
+func TestARateAtWhichItTakesAWeekIsWarnedOf(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{operated("award")}})
+	const rules = `"steps":[{"action":"award"}],"rates":{"award":"0.001/s"},"canary":{"percent":0.0001}`
+	const rate, canary = "Rate of award, 0.001/s: 600 items at 1 per 1,000 s take 6 days 22 h.", "Canary of 0.0001 %: less than 1 of 600 items."
+	items := "[" + strings.TrimSuffix(rows(600, func(i int) string { return fmt.Sprintf(`{"id":"u%d"},`, i) }), ",\n") + "]"
+	var b, draft api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", `{`+rules+`,"items":`+items+`}`, 201, &b)
+	f, _ := forecastOf(n, b.ID, "{}")
+	for of, got := range map[string][]string{"the bulk action": b.Warnings, "the forecast": f.Warnings} {
+		if len(got) != 2 || got[0] != rate || !strings.HasPrefix(got[1], canary) {
+			t.Errorf("%s warns %q", of, got)
+		}
+	}
+	n.Call("POST", "/v1/bulk-actions", `{`+rules+`}`, 201, &draft)
+	if len(draft.Warnings) != 2 || !strings.HasSuffix(draft.Warnings[0], "1,000 items at 1 per 1,000 s would take 11 days 13 h.") {
+		t.Errorf("a draft without items warns %q", draft.Warnings)
+	}
+}
+
 // TestAPausedTenantHasNoRateAndNoEnd: in the progress and in forecasts, until it is resumed.
 func TestAPausedTenantHasNoRateAndNoEnd(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{})

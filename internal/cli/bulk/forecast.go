@@ -64,6 +64,9 @@ func showForecast(l *link.Link, f *api.Forecast) error {
 		for _, a := range f.Assumptions {
 			fmt.Fprintf(l.Env.Stdout, "  %s   %s\n", p.Dim("assumed"), a)
 		}
+		for _, w := range f.Warnings {
+			fmt.Fprintf(l.Env.Stdout, "  %s   %s\n", p.Yellow("warning"), w)
+		}
 	}
 	if l.Out == command.JSON || l.Out == command.NDJSON {
 		return command.One(l.Printer, command.View[api.Forecast]{}, *f)

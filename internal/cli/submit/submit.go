@@ -249,6 +249,9 @@ func (o *submitOptions) sealed(ctx context.Context, l *link.Link, b api.BulkActi
 	} else if ctx.Err() == nil {
 		l.Say("no forecast: %v", err)
 	}
+	for _, w := range b.Warnings {
+		scr.Print("  " + scr.Paint.Yellow("warning") + "   " + term.Tame(w))
+	}
 	if b.Note != "" {
 		scr.Print("  " + scr.Paint.Dim("note") + "      " + term.Tame(b.Note))
 	}

@@ -131,6 +131,7 @@ func (s *Bulks) View(ctx context.Context, b *engine.BulkAction) (api.BulkAction,
 	if out.State == api.Completed {
 		out.Outcome = p.Counts.Outcome()
 	}
+	out.Warnings = Warnings(&out)
 	return out, nil
 }
 
@@ -214,6 +215,7 @@ func (s *Bulks) ViewDraft(ctx context.Context, id string, d *draft.Draft) (api.B
 	case d.State == draft.Cancelled:
 		out.Counts.Ready, out.Counts.Cancelled = 0, sum.Items
 	}
+	out.Warnings = Warnings(&out)
 	return out, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/lab/forecast"
+	"github.com/weirhq/weir/internal/service/bulk"
 	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/schedule"
 	"github.com/weirhq/weir/internal/service/stored"
@@ -132,7 +133,7 @@ func (s *Outlook) viewForecast(b *api.BulkAction, f *forecast.Forecast, start ti
 	out := api.Forecast{
 		Items: f.Items, Duplicates: b.Duplicates, Invalid: b.BadLines, Assumptions: f.Assumptions, Clashes: []api.Clash{},
 		Takes: api.Quantiles{P50: api.Duration(f.P50), P90: api.Duration(f.P90)},
-		NoEnd: f.NoEnd,
+		NoEnd: f.NoEnd, Warnings: bulk.Warnings(b),
 	}
 	if !f.NoEnd {
 		out.Finish = api.Finish{P50: start.Add(f.P50).UTC(), P90: start.Add(f.P90).UTC()}
