@@ -7,8 +7,10 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/unicode/norm"
 )
 
 // openRows decides on the format and prepares its reader.
@@ -134,9 +136,18 @@ func evenWidth(sample []byte, delim byte) int {
 	return width
 }
 
-// IDNames lists the names of id columns and members, the likelier first. Letter case, spaces,
-// "_" and "-" do not count: "User ID" is user_id.
-var IDNames = [...]string{"id", "item_id", "user_id", "customer_id", "account_id", "key", "uuid", "email"}
+// IDNames lists the names of id columns and members, the likelier first: English ones, those of other languages, and last an
+// address, which customers change and share. Only letters and digits count, without case and accents: "User ID" is user_id,
+// and "N° client" is n client.
+var IDNames = [...]string{"id", "item_id", "user_id", "customer_id", "account_id", "key", "uuid",
+	"client_id", "contact_id", "member_id", "subscriber_id", "customer_number", "customer_no", "customer", "user_number", "member_number",
+	"account_number",                                                                                                                // en
+	"kundennummer", "kunden_nr", "kd_nr", "kunden_id", "kontonummer", "mitgliedsnummer", "mitglieds_nr", "benutzer_id", "nutzer_id", // de
+	"numero_client", "n_client", "no_client", "num_client", "identifiant", "id_client", "numero_de_client", // fr
+	"numero_de_cliente", "numero_cliente", "n_cliente", "id_cliente", "identificador", "codigo_cliente", "codigo_de_cliente", "codigo_do_cliente", "numero_do_cliente", // es, pt
+	"codice_cliente", "identificativo", // it
+	"klantnummer", "klant_nr", "klant_id", "lidnummer", // nl
+	"email"}
 
 // detectID returns the id column by its name, or -1 if no column has the name of an id. It
 // never uses the position: a first column that is not an id repeats, and all rows but a few
@@ -152,10 +163,15 @@ func detectID(columns []string) int {
 	return -1
 }
 
-var nameMarks = strings.NewReplacer(" ", "", "_", "", "-", "")
-
-// plainName returns a name without case and marks.
-func plainName(name string) string { return strings.ToLower(nameMarks.Replace(name)) }
+// plainName returns the letters and digits of a name, without case and accents.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1 // also the accents, which NFD puts behind their letters
+		}
+		return unicode.ToLower(r)
+	}, norm.NFD.String(name))
+}
 
 // noID returns the error that no column or member has the name of an id. kind is column or
 // member.
@@ -163,7 +179,7 @@ func noID(line int, code, kind string, names []string) *RowError {
 	found := shorten(strings.Join(names, ", "))
 	return &RowError{
 		Line: line, Code: code, Value: found,
-		Problem: fmt.Sprintf("no %s has the name of an id (%s); found %s", kind, strings.Join(IDNames[:], ", "), found),
+		Problem: fmt.Sprintf("no %s has the name of an id, such as id, user_id, customer number or email; found %s", kind, found),
 		Fix:     fmt.Sprintf("name the %s that identifies an item: item_id in the API, --id on the command line", kind),
 	}
 }

@@ -40,6 +40,19 @@ func zstded(t testing.TB, text string) string {
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
+func TestAnIDIsPreferredToAnAddress(t *testing.T) {
+	for _, tt := range []struct{ header, want string }{
+		{"E-Mail;Kundennummer", "Kundennummer"}, {"E-Mail;Kunden-Nr.", "Kunden-Nr."}, {"Email;Customer Number", "Customer Number"},
+		{"E-mail;N° client", "N° client"}, {"E-mail;Numéro client", "Numéro client"}, {"Email;Número de cliente", "Número de cliente"},
+		{"Email;Codice cliente", "Codice cliente"}, {"E-mail;Klantnummer", "Klantnummer"}, {"E-mail;Código do cliente", "Código do cliente"},
+		{"E-Mail;Kundennummer;ID", "ID"}, {"Name;E-Mail", "E-Mail"},
+	} {
+		if got := open(t, tt.header+"\na;b;c\n", "x.csv", Options{}).Detected().IDColumn; got != tt.want {
+			t.Errorf("the id of %q is %q, want %q", tt.header, got, tt.want)
+		}
+	}
+}
+
 func TestDetected(t *testing.T) {
 	const rows, lines = "name;Email\nAnna;a@example.com\n", `{"name":"Anna","email":"a@example.com"}` + "\n"
 	csv := Detected{Format: CSV, Encoding: "utf-8", Delimiter: ';', IDColumn: "Email", Columns: []string{"name", "Email"}}
