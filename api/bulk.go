@@ -34,7 +34,7 @@ type NewBulkAction struct {
 	Template   string            `json:"template,omitempty" maxLength:"128" doc:"The template to create it from, which defines the steps and the rules; see Templates" example:"spring-reward"`
 	Steps      []Step            `json:"steps,omitempty" maxItems:"16" nullable:"false" doc:"The actions to run for each item, in order. Required, unless a template defines them"`
 	Params     json.RawMessage   `json:"params,omitempty" doc:"A JSON object that expressions see as params, of at most 64 KiB. With a template: its parameters"`
-	ItemID     string            `json:"item_id,omitempty" doc:"The member or column that holds an item's id. Default: detected by name, such as id, user_id or email; see Limits to know. Not used for items, whose id is beside their data" example:"user_id"`
+	ItemID     string            `json:"item_id,omitempty" doc:"The member or column that holds an item's id. Default: detected by name, such as id, user_id, customer number or email; see Limits to know. Not used for items, whose id is beside their data" example:"user_id"`
 	Columns    map[string]string `json:"columns,omitempty" doc:"Names that steps read of an item, each with the member or column of the data that holds it: rows are read with these renamed. Default: the names of the data itself"`
 	Items      []Item            `json:"items,omitempty" nullable:"false" doc:"The items, if they are few: the bulk action is sealed at once"`
 	Source     *Source           `json:"source,omitempty" doc:"The source to read the items from when it starts"`
@@ -306,6 +306,7 @@ type Again struct {
 	Filter  string `json:"filter,omitempty" doc:"Only items for which this expression is true" example:"item.country == 'DE' and attempts < 3"`
 	Rate    Rate   `json:"rate,omitempty" doc:"Maximum items per second"`
 	NewKeys bool   `json:"new_keys,omitempty" doc:"Give the items new idempotency keys; a call that did succeed downstream is then repeated. Default: items keep their keys"`
+	Name    string `json:"name,omitempty" maxLength:"128" doc:"Name of the retries. Default: the name of the bulk action and the number of the retry" example:"spring-reward (retry 1)"`
 	Reason  string `json:"reason,omitempty" maxLength:"256"`
 }
 

@@ -23,6 +23,8 @@ type RetryOptions struct {
 	// NewKeys gives the items new idempotency keys: what a downstream had done
 	// after all is done again. Default: an item keeps its keys.
 	NewKeys bool
+	// Name is the name of the retries. Default: the name of the bulk action and a number, as in "spring-reward (retry 1)".
+	Name string
 	// IdempotencyKey makes a second retry with it return the bulk actions of the first.
 	IdempotencyKey string
 }
@@ -33,7 +35,7 @@ type RetryOptions struct {
 // failed there. It fails with [weir.ErrRunning] while the bulk action runs.
 func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, error) {
 	made, err := b.of.Retry(ctx, inner.RetryOptions{
-		State: o.State, Step: o.Step, Match: o.Match, Rate: o.Rate, NewKeys: o.NewKeys, IdempotencyKey: o.IdempotencyKey,
+		State: o.State, Step: o.Step, Match: o.Match, Rate: o.Rate, NewKeys: o.NewKeys, Name: o.Name, IdempotencyKey: o.IdempotencyKey,
 	})
 	return wrapAll(made), err
 }

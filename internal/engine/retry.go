@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,6 +43,8 @@ type RetryOptions struct {
 	// NewKeys gives the items new idempotency keys: what a downstream had done
 	// after all is done again. Default: an item keeps its keys.
 	NewKeys bool
+	// Name is the name of the retries. Default: the name of the bulk action and a number, as in "spring-reward (retry 1)".
+	Name string
 	// IdempotencyKey makes a second retry with it return the bulk actions of the first.
 	IdempotencyKey string
 	// Ticket is what a service adds.
@@ -56,6 +60,9 @@ func (b *BulkAction) Retry(ctx context.Context, o RetryOptions) ([]*BulkAction, 
 	if !r.Bulk().Status.State.Final() && r.Bulk().Status.State != weir.BulkStopped {
 		return nil, fmt.Errorf("retry %s: %w: it is %v; wait for its end or cancel it first", b.ID(), weir.ErrRunning,
 			r.Bulk().Status.State)
+	}
+	if problem := badText(o.Name, maxRetryName); problem != "" {
+		return nil, &weir.FieldError{Code: "bad_text", Field: "name", Problem: problem, Fix: "use at most 128 printable characters"}
 	}
 	var made []*BulkAction
 	var before []*readback.Bulk
@@ -164,11 +171,40 @@ func (b *BulkAction) retryStep(ctx context.Context, r *Report, step int, o *Retr
 	}
 }
 
+// maxRetryName bounds the names that are made for retries, in bytes, as the API bounds those that are given.
+const maxRetryName = 128
+
+// retryNumber ends the names of retries. A retry of retry 2 is retry 2.1.
+var retryNumber = regexp.MustCompile(` \(retry ([0-9.]+)\)$`)
+
+// retryName returns the name of the next retry, unless one is given.
+func (b *BulkAction) retryName(ctx context.Context, given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	made, err := b.KeptRetries(ctx)
+	if err != nil {
+		return "", err
+	}
+	name, number := b.Spec.Name, strconv.Itoa(len(made)+1)
+	if m := retryNumber.FindStringSubmatch(name); m != nil {
+		name, number = strings.TrimSuffix(name, m[0]), m[1]+"."+number
+	}
+	end := " (retry " + number + ")"
+	if most := maxRetryName - len(end); len(name) > most {
+		name = strings.ToValidUTF8(name[:max(most-len("…"), 0)], "") + "…"
+	}
+	return name + end, nil
+}
+
 // submitRetry submits the items of a step that are meant and not taken, as retry number no.
 func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, taken readback.Numbers,
-	o *RetryOptions) (*BulkAction, error) {
+	o *RetryOptions) (_ *BulkAction, err error) {
 	c := *r.Bulk().Spec
 	c.RetryOf, c.FirstStep, c.Carries, c.RetryKey, c.Submitted = b.ID(), step, true, o.IdempotencyKey, time.Now().UnixNano()
+	if c.Name, err = b.retryName(ctx, o.Name); err != nil {
+		return nil, err
+	}
 	c.Deadline, c.Sizes, c.Places, c.Duplicates, c.Canary, c.Hold, c.StartAt, c.Rules = 0, nil, nil, 0, nil, false, 0, 0
 	c.Notify, c.Extra, c.Terms = c.Notify || o.Ticket.Notify, o.Ticket.Extra, o.Ticket.hashes()
 	if o.Ticket.KeepFor != 0 { // else as long as what it was made of

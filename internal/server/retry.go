@@ -12,7 +12,7 @@ func (s *Server) retryRoutes() {
 		"Retry failed or cancelled items").creates().
 		about("Creates new bulk actions from the failed items or, with state cancelled, from the items that the deadline, a "+
 			"user or a rule cancelled. They are linked by retry_of. There is one for each step at which items ended, and it "+
-			"begins at that step. "+
+			"begins at that step. Their name is that of the bulk action with the number of the retry, unless `name` gives another. "+
 			"Items that were already retried or discarded are not retried: retry items that failed again in the bulk action in "+
 			"which they failed. The bulk action must have ended or be stopped."), ofBulk(s, s.retry))
 }

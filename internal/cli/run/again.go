@@ -28,6 +28,7 @@ func (o *againOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.again.Code, "code", "", "only items with this error `CODE`")
 		fs.StringVar(&o.again.Step, "step", "", "only items that ended at this `STEP`")
 		fs.StringVar(&o.again.Filter, "filter", "", "only items for which this `EXPRESSION` is true, as in \"item.country == 'DE'\"")
+		fs.StringVar(&o.again.Name, "name", "", "`NAME` of the retries (default: that of the bulk action with \"(retry 1)\")")
 		fs.StringVar(&o.again.Reason, "reason", "", "`TEXT` for the audit log")
 	})
 	command.Grouped(fs, "On a server", func(fs *pflag.FlagSet) {

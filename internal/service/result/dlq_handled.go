@@ -44,6 +44,7 @@ type handling struct {
 	Rate    stored.Rate `json:"rate,omitempty"`
 	NewKeys bool        `json:"new_keys,omitempty"`
 	Reason  string      `json:"reason,omitempty"`
+	Name    string      `json:"name,omitempty"` // of the bulk actions of a retry; empty: made of the name of this one
 	// Pending is set until the bulk actions of a retry were created; then Made lists them. Groups is
 	// added to Taken.
 	Pending bool     `json:"pending,omitempty"`

@@ -93,6 +93,11 @@ func (s *Results) Retry(ctx context.Context, id string, want api.Again, key stri
 	if want.Step != "" && !slices.Contains(b.Info().Steps, want.Step) {
 		return api.Linked{}, bulk.NoSuchStep(b.Info().Steps)
 	}
+	var bad weir.InputError
+	check.Text(&bad, "name", want.Name)
+	if err := bad.OrNil(); err != nil {
+		return api.Linked{}, err
+	}
 	state := report.State(want.State)
 	if state == report.StateFailed {
 		state = "" // the same as leaving it out
@@ -100,7 +105,7 @@ func (s *Results) Retry(ctx context.Context, id string, want api.Again, key stri
 	h := handling{
 		Key: key, Kind: linkRetry, Which: selector{State: state, Step: want.Step, Code: want.Code, Message: want.Message,
 			Filter: want.Filter},
-		Rate: stored.Rate(want.Rate), NewKeys: want.NewKeys, At: time.Now().UTC(), Pending: true,
+		Rate: stored.Rate(want.Rate), NewKeys: want.NewKeys, Name: want.Name, At: time.Now().UTC(), Pending: true,
 	}
 	return s.retry(ctx, id, &h)
 }
@@ -191,7 +196,7 @@ func (s *Results) submitRetry(ctx context.Context, id string, before []handling,
 	}
 	var failed error
 	list, err := b.Retry(ctx, engine.RetryOptions{
-		State: h.Which.State, Step: h.Which.Step, Rate: weir.Rate(h.Rate), NewKeys: h.NewKeys, IdempotencyKey: h.Key,
+		State: h.Which.State, Step: h.Which.Step, Rate: weir.Rate(h.Rate), NewKeys: h.NewKeys, Name: h.Name, IdempotencyKey: h.Key,
 		Ticket: engine.Ticket{Notify: true, Extra: extra, Terms: own.Terms()},
 		Match: func(r *report.Row) bool {
 			yes, err := meant.takes(r)
