@@ -39,6 +39,7 @@ type NewBulkAction struct {
 	Items      []Item            `json:"items,omitempty" nullable:"false" doc:"The items, if they are few: the bulk action is sealed at once"`
 	Source     *Source           `json:"source,omitempty" doc:"The source to read the items from when it starts"`
 	Duplicates string            `json:"duplicates,omitempty" enum:"refuse,keep_first,keep_all" doc:"What to do with duplicate ids. Default refuse"`
+	FoldIDs    bool              `json:"fold_ids,omitempty" doc:"Read ids in lower case and without spaces around them, so that Anna@X.de and anna@x.de are the same item. The data keeps them as they are"`
 	OnBadLine  string            `json:"on_bad_line,omitempty" enum:"refuse,record" doc:"What to do with rows that cannot be read or do not match the action's schema, or for which an expression of the first step fails. Default refuse"`
 	AllowEmpty bool              `json:"allow_empty,omitempty" doc:"Accept it without items"`
 	Start      bool              `json:"start,omitempty" doc:"Start as soon as it is sealed"`
@@ -112,6 +113,7 @@ type BulkAction struct {
 	Columns map[string]string `json:"columns,omitempty" doc:"Names that steps read of an item, each with the member or column that holds it"`
 	// OnDuplicate is what Duplicates of its request said; here Duplicates is a number.
 	OnDuplicate string            `json:"on_duplicate,omitempty" enum:"refuse,keep_first,keep_all" doc:"What was to be done with duplicate ids: duplicates of its request. Not set: refuse"`
+	FoldIDs     bool              `json:"fold_ids,omitempty" doc:"Whether ids were read in lower case and without spaces around them"`
 	OnBadLine   string            `json:"on_bad_line,omitempty" enum:"refuse,record" doc:"What was to be done with invalid rows. Not set: refuse"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Rules

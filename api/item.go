@@ -120,6 +120,16 @@ type SameID struct {
 	File      int64  `json:"file,omitempty" doc:"Which upload the line is in, from 2; not set: the first"`
 	FirstLine int64  `json:"first_line,omitempty" doc:"Line of the earlier row"`
 	FirstFile int64  `json:"first_file,omitempty" doc:"Which upload the earlier row is in, from 2; not set: the first"`
+	// The first rows alone are compared.
+	Identical bool         `json:"identical,omitempty" doc:"All values are those of the earlier row"`
+	Differs   []Difference `json:"differs,omitempty" nullable:"false" doc:"The first 5 columns or members whose values differ from those of the earlier row. Of the first 100 repeated rows of an upload"`
+}
+
+// Difference is a column in which two rows differ. Long values are cut.
+type Difference struct {
+	Field string `json:"field"`
+	First string `json:"first,omitempty" doc:"Value of the earlier row"`
+	Value string `json:"value,omitempty"`
 }
 
 // Read is a name that steps read of an item: an expression names it, or the schema of an action that gets the whole item.

@@ -54,6 +54,12 @@ func (c *Client) ResultsAfter(ctx context.Context, id, state, format, item strin
 	return c.stream(ctx, with(route(bulkActions, id, "results"), "state", state, "format", format, "after", item), "*/*")
 }
 
+// ResultsTable streams the items in a state as CSV, with a delimiter: comma, semicolon, tab, pipe, or input, which writes it
+// as the uploaded file of the items is written.
+func (c *Client) ResultsTable(ctx context.Context, id, state, delimiter string) (io.ReadCloser, error) {
+	return c.stream(ctx, with(route(bulkActions, id, "results"), "state", state, "format", "csv", "delimiter", delimiter), "*/*")
+}
+
 // stream begins to read an answer of any length.
 func (c *Client) stream(ctx context.Context, path, accept string) (io.ReadCloser, error) {
 	resp, err := c.send(ctx, request{method: "GET", path: path, header: http.Header{"Accept": {accept}}})

@@ -200,7 +200,7 @@ func causeOf(err error) error {
 func good(r *source.Reader, how draft.HowToAppend, at *places, bad *int64) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		for it, err := range r.Items() {
-			it.Data = how.Columns.Rename(it.Data)
+			it.ID, it.Data = how.ID(it.ID), how.Columns.Rename(it.Data)
 			if err == nil && how.Check != nil {
 				err = how.Check(fmt.Sprintf("line %d", it.Line), it.ID, it.Data)
 			}

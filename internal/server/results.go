@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/service/result"
+	"github.com/weirhq/weir/internal/service/stored"
 	"github.com/weirhq/weir/report"
 )
 
@@ -51,7 +53,21 @@ func badRowsResponses() map[string]*huma.Response {
 type Exporting struct {
 	Format string `query:"format" enum:"csv,ndjson" default:"csv"`
 	Raw    bool   `query:"raw" doc:"CSV for programs: do not escape cells"`
-	After  string `query:"after" maxLength:"128" doc:"Continue after this item, the item of the last row that you have" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41"`
+	// Spreadsheets in countries with a decimal comma expect semicolons.
+	Delimiter string `query:"delimiter" enum:"comma,semicolon,tab,pipe,input" default:"comma" doc:"What separates the cells of CSV. input: what the uploaded file of the items has, and a byte order mark if it has one or is not in UTF-8; a comma for items from elsewhere"`
+	BOM       bool   `query:"bom" doc:"Begin CSV with a byte order mark, by which spreadsheets recognise UTF-8"`
+	After     string `query:"after" maxLength:"128" doc:"Continue after this item, the item of the last row that you have" example:"itm_01k9x2v6w4s8m1c7q3d5f9h0jz-41"`
+}
+
+// writing says how an export is written, whose items came from a file with a layout; nil: from elsewhere.
+func (e *Exporting) writing(layout *stored.Layout) result.Writing {
+	w := result.Writing{Format: report.Format(e.Format), Raw: e.Raw, BOM: e.BOM,
+		Delimiter: map[string]rune{"semicolon": ';', "tab": '\t', "pipe": '|'}[e.Delimiter]}
+	if layout != nil && e.Delimiter == "input" {
+		w.Delimiter, _ = utf8.DecodeRuneInString(layout.Delimiter)
+		w.BOM = w.BOM || layout.BOM
+	}
+	return w
 }
 
 type resultsInput struct {
@@ -75,7 +91,7 @@ func (s *Server) results(ctx context.Context, in *resultsInput) (*huma.StreamRes
 // export sends rows. What can go wrong before the first byte is a problem; after
 // it the connection is cut, so that a client does not take a part for the whole.
 func (s *Server) export(ctx context.Context, x result.Export, how Exporting) (*huma.StreamResponse, error) {
-	w, err := result.NewRowWriter(ctx, x, report.Format(how.Format), how.Raw)
+	w, err := result.NewRowWriter(ctx, x, how.writing(x.Layout))
 	if err != nil {
 		return nil, err
 	}

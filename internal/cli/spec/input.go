@@ -35,6 +35,7 @@ type Input struct {
 	Bad        atomic.Int64
 	faults     []string
 	repeats    []string // the first rows whose id came before
+	fold       bool     // ids are the same regardless of capitals
 	Unasked    bool     // no rule for duplicates was given: many of them refuse the input
 	Template   string   // that sets the rule for duplicates; empty: flags do
 	Resend     bool     // duplicates are passed on, for a server that leaves them out and counts them
@@ -64,7 +65,7 @@ func OpenInput(env *command.Env, o *InputOptions, lists RowLists) (*Input, error
 	if opts.Delimiter, err = delimiter(o.Delimiter); err != nil {
 		return nil, err
 	}
-	in := &Input{Name: inputName(o.Input), duplicates: o.Duplicates, invalid: o.Invalid, lists: lists, Unasked: o.Duplicates == ""}
+	in := &Input{Name: inputName(o.Input), duplicates: o.Duplicates, invalid: o.Invalid, fold: o.FoldIDs, lists: lists, Unasked: o.Duplicates == ""}
 	if in.duplicates != config.KeepAll {
 		in.keys = source.NewPlacedKeys()
 	}
@@ -169,6 +170,9 @@ func (in *Input) take(it *source.Item, err error) (ok bool, _ error) {
 		return false, in.fault(row)
 	}
 	in.Rows.Add(1)
+	if in.fold {
+		it.ID = source.FoldID(it.ID)
+	}
 	if in.keys != nil {
 		if first, fresh := in.keys.AddAt(it.ID, it.Line); !fresh {
 			in.Repeated.Add(1)

@@ -22,6 +22,7 @@ type InputOptions struct {
 	Input, ID, Format, Delimiter, Encoding string
 	Limit                                  int
 	Duplicates                             config.DuplicateRule
+	FoldIDs                                bool // ids are read in lower case
 	Invalid                                config.InvalidRule
 }
 
@@ -64,6 +65,7 @@ func (o *Options) BindInput(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Delimiter, "delimiter", "", "`CHARACTER` between CSV cells (default: detected)")
 	fs.StringVar(&o.Encoding, "encoding", "", "text `ENCODING` of the file (default: detected)")
 	fs.IntVar(&o.Limit, "limit", 0, "take only the first `N` items")
+	fs.BoolVar(&o.FoldIDs, "fold-ids", false, "read ids in lower case and without spaces around them, so that Anna@X.de is anna@x.de")
 	fs.Var(&o.Duplicates, "duplicates",
 		"rows with a duplicate id: keep-first, refuse or keep-all (default keep-first, or refuse if there are many)")
 	fs.Var(&o.Invalid, "invalid", "invalid rows: refuse the file, or skip them (default refuse)")
@@ -125,6 +127,8 @@ func (o *Options) Fill() error {
 	if at := o.Deadline.From(start); !at.IsZero() {
 		n.Deadline = at
 	}
+	n.FoldIDs = n.FoldIDs || o.FoldIDs
+	o.FoldIDs = n.FoldIDs
 	if o.ID == "" {
 		o.ID = n.ItemID
 	}

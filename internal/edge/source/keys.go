@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 )
@@ -39,6 +40,9 @@ func NewPlacedKeys() *Keys {
 	k.placed = true
 	return k
 }
+
+// FoldID returns an id in lower case and without the spaces around it: two ids that are the same then are one to people.
+func FoldID(id string) string { return strings.ToLower(strings.TrimSpace(id)) }
 
 // AddAt does the same as [Keys.Add] for an id at a line. For a duplicate, first is the line of
 // its first occurrence, or 0 if unknown: lines beyond four billion are not kept.

@@ -94,7 +94,7 @@ func (s *Bulks) View(ctx context.Context, b *engine.BulkAction) (api.BulkAction,
 	}
 	out := api.BulkAction{
 		ID: string(b.ID()), Name: info.Name, Tenant: info.Tenant, Reason: p.Reason, Steps: stored.APISteps(x.Steps),
-		Params: x.Params, Source: x.Source.API(), ItemID: x.ItemID, Columns: x.Columns, OnDuplicate: x.Duplicates, OnBadLine: x.OnBadLine,
+		Params: x.Params, Source: x.Source.API(), ItemID: x.ItemID, Columns: x.Columns, OnDuplicate: x.Duplicates, FoldIDs: x.FoldIDs, OnBadLine: x.OnBadLine,
 		Labels: x.Labels, Callback: x.Callback.API(),
 		Rules: api.Rules{
 			Tier: info.Tier.String(), Priority: info.Priority, Concurrency: info.Concurrency, StopOn: stopOn(info.StopOn),
@@ -197,7 +197,7 @@ func (s *Bulks) ViewDraft(ctx context.Context, id string, d *draft.Draft) (api.B
 	out := api.BulkAction{
 		ID: id, Name: cmp.Or(n.Name, strings.Join(stored.Names(n.Steps), "+")), Tenant: d.Tenant, State: api.State(d.State),
 		Reason: d.Reason, Steps: stored.APISteps(n.Steps), Params: n.Params,
-		Source: n.Source.API(), ItemID: n.ItemID, Columns: n.Columns, OnDuplicate: n.Duplicates, OnBadLine: n.OnBadLine, Labels: n.Labels, Callback: n.Callback.API(), Rules: n.Rules.API(),
+		Source: n.Source.API(), ItemID: n.ItemID, Columns: n.Columns, OnDuplicate: n.Duplicates, FoldIDs: n.FoldIDs, OnBadLine: n.OnBadLine, Labels: n.Labels, Callback: n.Callback.API(), Rules: n.Rules.API(),
 		Counts: api.Counts{Total: sum.Items, Ready: sum.Items}, Duplicates: sum.Duplicates, BadLines: sum.BadLines,
 		RetryOf: d.RetryOf, Schedule: d.Schedule, Template: (*api.MadeFrom)(d.From), StartAt: d.StartAt, Note: d.Note,
 		CreatedAt: d.Created, Durability: s.store.Durability(),

@@ -83,7 +83,7 @@ func (s *Bulks) specOf(ctx context.Context, id string) (stored.Spec, error) {
 		Name: view.Name, Tenant: view.Tenant, Steps: view.Steps, Params: view.Params, Source: view.Source,
 		Labels: view.Labels, Rules: rules,
 	})
-	n.ItemID, n.Columns, n.Duplicates, n.OnBadLine, n.KeepFor = x.ItemID, x.Columns, x.Duplicates, x.OnBadLine, x.KeepFor
+	n.ItemID, n.Columns, n.Duplicates, n.FoldIDs, n.OnBadLine, n.KeepFor = x.ItemID, x.Columns, x.Duplicates, x.FoldIDs, x.OnBadLine, x.KeepFor
 	n.Tier = cmp.Or(n.Tier, weir.TierDefault.String())
 	n.Callback, err = x.Callback.Open(s.vault, id)
 	return n, err

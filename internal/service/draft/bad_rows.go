@@ -70,7 +70,8 @@ func (s *Checks) readFrom(ctx context.Context, id string) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Draft{Spec: stored.Spec{Steps: x.Steps, Params: x.Params, Source: x.Source, ItemID: x.ItemID, Columns: x.Columns, Duplicates: x.Duplicates}}, nil
+	return &Draft{Spec: stored.Spec{Steps: x.Steps, Params: x.Params, Source: x.Source, ItemID: x.ItemID, Columns: x.Columns, Duplicates: x.Duplicates,
+		FoldIDs: x.FoldIDs}}, nil
 }
 
 // Close ends the reading.

@@ -186,6 +186,9 @@ func (s *Checks) readUpload(ctx context.Context, d *Draft, c *counting) error {
 		c.out.Uploads[it.file-1].Rows++
 		c.add(it.Item, it.file, err)
 	}
+	if err := s.compare(ctx, d, c); err != nil {
+		return err
+	}
 	if c.out.Corrected = rows.corrected; len(rows.found) == 1 {
 		c.out.Uploads = nil
 	}

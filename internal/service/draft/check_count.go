@@ -31,7 +31,7 @@ func (c *counting) add(it source.Item, file int, err error) {
 	if len(c.out.Columns) == 0 && err == nil {
 		c.out.Columns = membersOf(it.Data)
 	}
-	it.Data = c.how.Columns.Rename(it.Data)
+	it.ID, it.Data = c.how.ID(it.ID), c.how.Columns.Rename(it.Data)
 	if err == nil && c.how.Check != nil {
 		err = c.how.Check("", it.ID, it.Data)
 	}

@@ -97,7 +97,8 @@ func (s *Creates) Create(ctx context.Context, n stored.Spec, made Made) (id stri
 		return "", nil, err
 	}
 	if made.Items != nil {
-		b, err := s.submit(ctx, id, &d, Sum{sealed: &seal{Start: d.Start}}, s.atMost(renamed(made.Items, n.Columns)))
+		how := s.howTo(&d)
+		b, err := s.submit(ctx, id, &d, Sum{sealed: &seal{Start: d.Start}}, s.atMost(how.read(made.Items)))
 		return id, b, err
 	}
 	if items := d.Spec.Items; len(items) > 0 {

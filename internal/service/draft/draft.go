@@ -34,6 +34,8 @@ type Draft struct {
 	Given json.RawMessage `json:"given,omitempty"`
 	// Chosen holds what the request said about reading the data.
 	Chosen *stored.Chosen `json:"chosen,omitempty"`
+	// Layout is how the upload is written that it reads; not set: it reads no table, or has not begun.
+	Layout *stored.Layout `json:"layout,omitempty"`
 	// State is draft, scheduled (its source is read later), importing, sealing, failed, cancelled or
 	// submitted.
 	State  string `json:"state"`

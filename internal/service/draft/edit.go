@@ -24,10 +24,10 @@ func givenTo(n *stored.Spec) json.RawMessage {
 
 // chosenIn returns what the request of a template says about reading its data.
 func chosenIn(n *stored.Spec) *stored.Chosen {
-	if n.Template == "" || len(n.Columns) == 0 && n.Duplicates == "" && n.OnBadLine == "" {
+	if n.Template == "" || len(n.Columns) == 0 && n.Duplicates == "" && !n.FoldIDs && n.OnBadLine == "" {
 		return nil
 	}
-	return &stored.Chosen{Columns: n.Columns, Duplicates: n.Duplicates, OnBadLine: n.OnBadLine}
+	return &stored.Chosen{Columns: n.Columns, Duplicates: n.Duplicates, FoldIDs: n.FoldIDs, OnBadLine: n.OnBadLine}
 }
 
 // Description returns the request that describes a draft, and its version. A draft made from a template is described
@@ -43,7 +43,7 @@ func (s *Creates) Description(ctx context.Context, id string) (api.NewBulkAction
 		n = stored.Spec{Name: n.Name, Template: d.From.Name, Params: d.Given, ItemID: n.ItemID, Source: n.Source, AllowEmpty: n.AllowEmpty,
 			Rules: stored.Rules{Tier: n.Tier, Priority: n.Priority, Deadline: n.Deadline}, Labels: n.Labels}
 		if c := d.Chosen; c != nil {
-			n.Columns, n.Duplicates, n.OnBadLine = c.Columns, c.Duplicates, c.OnBadLine
+			n.Columns, n.Duplicates, n.FoldIDs, n.OnBadLine = c.Columns, c.Duplicates, c.FoldIDs, c.OnBadLine
 		}
 	}
 	n.Tenant, n.Start, n.StartAt, n.Zone = d.Tenant, false, "", ""

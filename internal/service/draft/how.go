@@ -18,6 +18,7 @@ import (
 type HowToAppend struct {
 	ItemID  string       // member or column with the id; empty: detected
 	Columns source.Names // by which names steps know its members or columns
+	Fold    bool         // ids are read by source.FoldID
 	Record  bool         // invalid rows are counted instead of refused
 	// Check returns what is wrong with an item; where is its position, such as "line 3". Nil: no
 	// check.
@@ -39,19 +40,19 @@ func (s *Appends) HowToAppend(ctx context.Context, id string) (HowToAppend, erro
 func (s *Appends) howTo(d *Draft) HowToAppend { return howTo(s.chains, d) }
 
 func howTo(c *chain.Chains, d *Draft) HowToAppend {
-	return HowToAppend{ItemID: d.Spec.IDColumn(), Columns: d.Spec.Columns, Record: d.Spec.OnBadLine == "record",
+	return HowToAppend{ItemID: d.Spec.IDColumn(), Columns: d.Spec.Columns, Fold: d.Spec.FoldIDs, Record: d.Spec.OnBadLine == "record",
 		Check: c.ItemCheck(d.Spec.Steps, d.Spec.Params)}
 }
 
 // fitting returns the items of a request that the first step accepts, and how many it does not.
 func (h *HowToAppend) fitting(items []stored.Item) (_ []stored.Item, bad int64, _ error) {
-	if h.Check == nil && len(h.Columns) == 0 {
+	if h.Check == nil && len(h.Columns) == 0 && !h.Fold {
 		return items, 0, nil
 	}
 	out := make([]stored.Item, 0, len(items))
 	var faults weir.InputError
 	for i, it := range items {
-		it.Data = h.Columns.Rename(it.Data)
+		it.ID, it.Data = h.ID(it.ID), h.Columns.Rename(it.Data)
 		var err error
 		if h.Check != nil {
 			err = h.Check(fmt.Sprintf("items[%d]", i), it.ID, orObject(it.Data))
@@ -97,29 +98,38 @@ func (h *HowToAppend) pick(page *feed.Page) error {
 	return nil
 }
 
-// renaming is a feed whose items have other names for their members.
-type renaming struct {
+// ID returns the id of an item as the draft has it.
+func (h *HowToAppend) ID(id string) string {
+	if h.Fold {
+		return source.FoldID(id)
+	}
+	return id
+}
+
+// reading is a feed whose items have the ids of the draft, and the names that its steps know for their members.
+type reading struct {
 	feed.Feed
-	names source.Names
+	how HowToAppend
 }
 
 // Read implements feed.Feed.
-func (f *renaming) Read(ctx context.Context, from feed.Cursor) (feed.Page, error) {
+func (f *reading) Read(ctx context.Context, from feed.Cursor) (feed.Page, error) {
 	page, err := f.Feed.Read(ctx, from)
 	for i := range page.Items {
-		page.Items[i].Value = f.names.Rename(page.Items[i].Value)
+		it := &page.Items[i]
+		it.ID, it.Value = f.how.ID(it.ID), f.how.Columns.Rename(it.Value)
 	}
 	return page, err
 }
 
-// renamed yields items with other names for their members.
-func renamed(items iter.Seq2[weir.RawItem, error], names source.Names) iter.Seq2[weir.RawItem, error] {
-	if len(names) == 0 {
+// read yields items with the ids of the draft, and the names that its steps know for their members.
+func (h *HowToAppend) read(items iter.Seq2[weir.RawItem, error]) iter.Seq2[weir.RawItem, error] {
+	if len(h.Columns) == 0 && !h.Fold {
 		return items
 	}
 	return func(yield func(weir.RawItem, error) bool) {
 		for it, err := range items {
-			it.Value = names.Rename(it.Value)
+			it.ID, it.Value = h.ID(it.ID), h.Columns.Rename(it.Value)
 			if !yield(it, err) {
 				return
 			}

@@ -158,11 +158,12 @@ func (s *Imports) endCancel(ctx context.Context, id string, d *Draft) error {
 // readSource reads the source of a draft to its end, and then seals it.
 func (s *Imports) readSource(ctx context.Context, id string, d *Draft) error {
 	if d.State == Scheduled {
+		layout := s.layoutOf(ctx, d)
 		e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
 			if d.State != Scheduled { // for example, cancelled in the meantime
 				return errNotYet
 			}
-			d.State = Importing
+			d.State, d.Layout = Importing, layout
 			return nil
 		})
 		if err != nil {
@@ -367,12 +368,13 @@ func (s *Imports) Import(ctx context.Context, id string, from api.Source, by str
 	if err := s.useUpload(ctx, id, source); err != nil {
 		return err
 	}
+	layout := s.layoutOf(ctx, &d)
 	_, err = s.drafts.Update(ctx, id, func(d *Draft) error {
 		if d.State != Editing || d.Spec.Source != nil {
 			return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s, or has a source", id, d.State),
 				Fix: "import into a draft without a source"}
 		}
-		d.Spec.Source, d.State = source, Importing
+		d.Spec.Source, d.State, d.Layout = source, Importing, layout
 		return nil
 	})
 	if errors.Is(err, weir.ErrNotFound) { // it was submitted in the meantime

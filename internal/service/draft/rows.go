@@ -130,7 +130,7 @@ func (u *uploadRows) noteFixes(no int) error {
 		} else if err != nil {
 			return &fileError{no, err}
 		} else {
-			u.fixed.AddAt(it.ID, no)
+			u.fixed.AddAt(u.how.ID(it.ID), no)
 		}
 		if it.Corrects != "" {
 			u.fixed.AddAt(placeKey(it.Corrects), no)
@@ -167,6 +167,7 @@ func (u *uploadRows) all() iter.Seq2[row, error] {
 			for it, err := range rd.Items() {
 				if err == nil {
 					n++
+					it.ID = u.how.ID(it.ID)
 				}
 				r := row{it, no, n}
 				if u.isCorrected(&r, err) {

@@ -183,13 +183,13 @@ func (s *rules) checkSource(n *stored.Spec, tenant, by string) error {
 	return s.connections.Check(n, tenant)
 }
 
-// Open opens the source of a draft. Members of its items have the names that the steps know.
+// Open opens the source of a draft. Its items have the ids of the draft, and members with the names that the steps know.
 func (s *rules) Open(d *Draft) (feed.Feed, error) {
 	f, err := s.openRaw(d)
-	if err != nil || len(d.Spec.Columns) == 0 {
-		return f, err
+	if err != nil {
+		return nil, err
 	}
-	return &renaming{f, d.Spec.Columns}, nil
+	return &reading{f, howTo(s.chains, d)}, nil
 }
 
 // openRaw opens the source of a draft. Members of its items have the names of the data.

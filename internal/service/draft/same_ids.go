@@ -1,8 +1,6 @@
 package draft
 
 import (
-	"strings"
-
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/source"
 )
@@ -30,7 +28,7 @@ func (s *sameIDs) add(id string, file, line int) (same api.SameID, repeats bool)
 	if !fresh {
 		return s.same(id, at, first), true
 	}
-	plain := strings.ToLower(strings.TrimSpace(id))
+	plain := source.FoldID(id)
 	first, found := s.plain.At(plain)
 	if plain != id {
 		if !found {

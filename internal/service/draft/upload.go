@@ -50,6 +50,32 @@ func unknownUpload(field, id string) error {
 		Problem: fmt.Sprintf("unknown upload %q, or its items were already imported", id), Fix: "begin one with POST /v1/uploads"}
 }
 
+// layoutOf returns how the first upload of a draft is written, nil if it is no table. What is wrong with an upload shows when
+// its rows are read.
+func (s *files) layoutOf(ctx context.Context, d *Draft) *stored.Layout {
+	if len(d.Spec.Source.Uploads()) == 0 {
+		return nil
+	}
+	f, err := s.uploads.Get(ctx, d.Spec.Source.Upload)
+	if err != nil {
+		return nil
+	}
+	r, err := s.uploads.Reader(ctx, d.Spec.Source.Upload)
+	if err != nil {
+		return nil
+	}
+	rd, err := source.Open(r, f.Meta["filename"], source.Options{AnyID: true})
+	if err != nil {
+		return nil
+	}
+	defer rd.Close()
+	found := rd.Detected()
+	if found.Format != source.CSV {
+		return nil
+	}
+	return &stored.Layout{Delimiter: string(found.Delimiter), BOM: found.Marked || found.Encoding != "utf-8"}
+}
+
 // useUpload keeps the uploads that a source names, if any, for a draft.
 func (s *files) useUpload(ctx context.Context, id string, from *stored.Source) error {
 	for i, file := range from.Uploads() {

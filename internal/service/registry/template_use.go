@@ -65,6 +65,7 @@ func overridden(t *storedTemplate, n *stored.Spec) stored.Spec {
 	out.Tenant = n.Tenant
 	out.Labels, out.Columns = with(out.Labels, n.Labels), with(out.Columns, n.Columns)
 	out.Duplicates, out.OnBadLine = cmp.Or(out.Duplicates, n.Duplicates), cmp.Or(out.OnBadLine, n.OnBadLine)
+	out.FoldIDs = out.FoldIDs || n.FoldIDs
 	if n.Source != nil || len(n.Items) > 0 { // the request's data replaces all data of the template
 		out.Source = n.Source
 	}

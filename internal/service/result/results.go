@@ -10,6 +10,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/stored"
 )
 
 // Export holds the items of a bulk action to export.
@@ -18,19 +19,21 @@ type Export struct {
 	Rows func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error]
 	// Name is the file name of the export, without its extension.
 	Name string
+	// Layout is that of the file of the items; nil: they came from none.
+	Layout *stored.Layout
 }
 
 // Results prepares the export of a bulk action's items: each once, as it ended after all retries. after is the last item that the caller
 // received; empty: none.
 func (s *Results) Results(ctx context.Context, id string, f ItemFilter, after string) (Export, error) {
-	b, err := s.bulks.Bulk(ctx, id)
+	b, x, err := s.bulks.WithExtra(ctx, id)
 	if err != nil {
 		return Export{}, err
 	}
 	if _, err := itemAfter(id, after); err != nil {
 		return Export{}, err
 	}
-	return Export{Name: id + "-" + cmp.Or(string(f.State), "all"),
+	return Export{Name: id + "-" + cmp.Or(string(f.State), "all"), Layout: x.Layout,
 		Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
 			at, _ := itemAfter(id, after) // it was checked
 			return results(ctx, b, f, at)

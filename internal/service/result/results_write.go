@@ -2,6 +2,7 @@ package result
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -21,10 +22,18 @@ import (
 // Its memory does not depend on the number of rows.
 type RowWriter struct {
 	x       Export
-	format  report.Format
-	raw     bool
+	how     Writing
 	columns []string       // of CSV, after the fixed ones
 	index   map[string]int // place of a column among them
+}
+
+// Writing says how an export is written.
+type Writing struct {
+	Format report.Format
+	Raw    bool // cells of CSV stay as they are
+	// Delimiter separates the cells of CSV. Default: a comma.
+	Delimiter rune
+	BOM       bool // CSV begins with a byte order mark
 }
 
 // fixedColumns are the first columns of every CSV export.
@@ -35,9 +44,9 @@ var fixedColumns = []string{"item", "bulk_action", "id", "state", "step", "code"
 const maxColumns = 512
 
 // NewRowWriter prepares an export.
-func NewRowWriter(ctx context.Context, x Export, f report.Format, raw bool) (*RowWriter, error) {
-	w := &RowWriter{x: x, format: f, raw: raw, index: map[string]int{}}
-	if f != report.FormatCSV {
+func NewRowWriter(ctx context.Context, x Export, how Writing) (*RowWriter, error) {
+	w := &RowWriter{x: x, how: how, index: map[string]int{}}
+	if how.Format != report.FormatCSV {
 		return w, nil
 	}
 	for r, err := range x.Rows(ctx, "") { // from the beginning also when only the rest is written: the columns are the same
@@ -68,7 +77,7 @@ func (w *RowWriter) add(name string) {
 // WriteTo writes the rows after an item; empty: all rows, with a header if the format has one.
 func (w *RowWriter) WriteTo(ctx context.Context, to io.Writer, after string) error {
 	buf := bufio.NewWriterSize(to, 32<<10)
-	if w.format == report.FormatCSV {
+	if w.how.Format == report.FormatCSV {
 		if err := w.csv(ctx, buf, after); err != nil {
 			return err
 		}
@@ -89,8 +98,14 @@ func (w *RowWriter) WriteTo(ctx context.Context, to io.Writer, after string) err
 
 func (w *RowWriter) csv(ctx context.Context, to io.Writer, after string) error {
 	out := csv.NewWriter(to)
+	out.Comma = cmp.Or(w.how.Delimiter, ',')
 	cells := slices.Concat(fixedColumns, w.columns)
 	if after == "" {
+		if w.how.BOM {
+			if _, err := io.WriteString(to, "\uFEFF"); err != nil {
+				return err
+			}
+		}
 		if err := out.Write(w.guarded(cells)); err != nil {
 			return err
 		}
@@ -132,7 +147,7 @@ func (w *RowWriter) cells(cells []string, r *api.ItemResult) {
 }
 
 func (w *RowWriter) guarded(cells []string) []string {
-	if w.raw {
+	if w.how.Raw {
 		return cells
 	}
 	return Guarded(cells)

@@ -37,7 +37,7 @@ type failer interface {
 
 func table(t failer, x Export, raw bool) [][]string {
 	t.Helper()
-	w, err := NewRowWriter(t.Context(), x, report.FormatCSV, raw)
+	w, err := NewRowWriter(t.Context(), x, Writing{Format: report.FormatCSV, Raw: raw})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ func Of(n *api.NewBulkAction) Spec {
 	return Spec{
 		Name: n.Name, Tenant: n.Tenant, Template: n.Template, Steps: StepsOf(n.Steps), Params: n.Params, ItemID: n.ItemID, Columns: n.Columns,
 		Items:  ItemsOf(n.Items),
-		Source: SourceOf(n.Source), Duplicates: n.Duplicates, OnBadLine: n.OnBadLine, AllowEmpty: n.AllowEmpty,
+		Source: SourceOf(n.Source), Duplicates: n.Duplicates, FoldIDs: n.FoldIDs, OnBadLine: n.OnBadLine, AllowEmpty: n.AllowEmpty,
 		Start: n.Start, Rules: rulesOf(&n.Rules),
 		StartAt: n.StartAt, Zone: n.Zone, Callback: (*Callback)(n.Callback), Labels: n.Labels, KeepFor: Duration(n.KeepFor),
 	}
@@ -18,7 +18,7 @@ func (s *Spec) API() api.NewBulkAction {
 	return api.NewBulkAction{
 		Name: s.Name, Tenant: s.Tenant, Template: s.Template, Steps: APISteps(s.Steps), Params: s.Params, ItemID: s.ItemID, Columns: s.Columns,
 		Items:  apiItems(s.Items),
-		Source: s.Source.API(), Duplicates: s.Duplicates, OnBadLine: s.OnBadLine, AllowEmpty: s.AllowEmpty, Start: s.Start,
+		Source: s.Source.API(), Duplicates: s.Duplicates, FoldIDs: s.FoldIDs, OnBadLine: s.OnBadLine, AllowEmpty: s.AllowEmpty, Start: s.Start,
 		Rules:   s.Rules.API(),
 		StartAt: s.StartAt, Zone: s.Zone, Callback: s.Callback.API(), Labels: s.Labels, KeepFor: api.Duration(s.KeepFor),
 	}

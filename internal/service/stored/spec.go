@@ -26,6 +26,7 @@ type Spec struct {
 	Items      []Item            `json:"items,omitempty"`
 	Source     *Source           `json:"source,omitempty"`
 	Duplicates string            `json:"duplicates,omitempty"`
+	FoldIDs    bool              `json:"fold_ids,omitempty"`
 	OnBadLine  string            `json:"on_bad_line,omitempty"`
 	AllowEmpty bool              `json:"allow_empty,omitempty"`
 	Start      bool              `json:"start,omitempty"`
@@ -112,7 +113,14 @@ type MadeFrom struct {
 type Chosen struct {
 	Columns    map[string]string `json:"columns,omitempty"`
 	Duplicates string            `json:"duplicates,omitempty"`
+	FoldIDs    bool              `json:"fold_ids,omitempty"`
 	OnBadLine  string            `json:"on_bad_line,omitempty"`
+}
+
+// Layout is how a table is written.
+type Layout struct {
+	Delimiter string `json:"delimiter"`
+	BOM       bool   `json:"bom,omitempty"` // a reader of UTF-8 needs the mark: the file has it, or is in another encoding
 }
 
 // Extra holds the service's own data of a submitted bulk action. The engine keeps it with the bulk
@@ -129,15 +137,18 @@ type Extra struct {
 	ItemID     string            `json:"item_id,omitempty"`
 	Columns    map[string]string `json:"columns,omitempty"`
 	Duplicates string            `json:"duplicates,omitempty"`
+	FoldIDs    bool              `json:"fold_ids,omitempty"`
 	OnBadLine  string            `json:"on_bad_line,omitempty"`
-	KeepFor    Duration          `json:"keep_for,omitempty"`
-	Rules      *Rules            `json:"rules,omitempty"` // that it was created with; not set: by an earlier release
-	Schedule   string            `json:"schedule,omitempty"`
-	Slot       time.Time         `json:"slot,omitzero"`
-	From       *MadeFrom         `json:"from,omitempty"` // the template it was created from
-	UndoOf     string            `json:"undo_of,omitempty"`
-	Note       string            `json:"note,omitempty"`
-	Created    time.Time         `json:"created"`
+	// Layout is how the file of its items was written; not set: they came from no table.
+	Layout   *Layout   `json:"layout,omitempty"`
+	KeepFor  Duration  `json:"keep_for,omitempty"`
+	Rules    *Rules    `json:"rules,omitempty"` // that it was created with; not set: by an earlier release
+	Schedule string    `json:"schedule,omitempty"`
+	Slot     time.Time `json:"slot,omitzero"`
+	From     *MadeFrom `json:"from,omitempty"` // the template it was created from
+	UndoOf   string    `json:"undo_of,omitempty"`
+	Note     string    `json:"note,omitempty"`
+	Created  time.Time `json:"created"`
 }
 
 // ParseExtra decodes the service's data of a bulk action; it is empty for one not submitted over the
