@@ -46,7 +46,7 @@ func (v *visit) again(ctx context.Context, id string) (b api.BulkAction, n api.N
 	if b, err = v.api.Get(ctx, id); err != nil {
 		return b, n, err
 	}
-	n = api.NewBulkAction{Steps: b.Steps, Params: b.Params, ItemID: b.ItemID, Columns: b.Columns, Source: b.Source, Labels: b.Labels, Rules: b.Rules,
+	n = api.NewBulkAction{Steps: b.Steps, Params: b.Params, ItemID: b.ItemID, FoldIDs: b.FoldIDs, Columns: b.Columns, Source: b.Source, Labels: b.Labels, Rules: b.Rules,
 		OnBadLine: b.OnBadLine, Duplicates: b.OnDuplicate}
 	if b.CreatedWith != nil { // changes while it ran were for that run
 		n.Rules = *b.CreatedWith

@@ -112,6 +112,10 @@ func inOneSentence(r *api.Report) string {
 // bulkResults streams the items of a bulk action.
 func bulkResults(ctx context.Context, v *visit) (file, error) {
 	id, state, kind := v.PathValue("id"), v.FormValue("state"), v.FormValue("format")
+	if delimiter := v.FormValue("delimiter"); delimiter != "" {
+		body, err := v.api.ResultsTable(ctx, id, state, delimiter)
+		return file{Name: id + "-" + cmp.Or(state, "failed") + ".csv", Body: body}, err
+	}
 	body, err := v.api.Results(ctx, id, state, kind)
 	return file{Name: id + "-" + cmp.Or(state, "failed") + "." + cmp.Or(kind, "csv"), Body: body}, err
 }

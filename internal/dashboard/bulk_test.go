@@ -34,7 +34,7 @@ func TestThePagesOfABulkActionShowItemsErrorsTimelineAndReport(t *testing.T) {
 		"/items?state=ready":  {"No item matches."},
 		"/errors":             {"1 item in 1 group", "account <n> is closed", "Retry 1", "Retry 1 item"},
 		"/timeline":           {"Created", "First item failed at step send", "Completed; some items failed"},
-		"/decisions":          {"How many workers run its tasks"},
+		"/decisions":          {"How many calls are made at once"},
 		"/rules":              {"Step send Every item", "What send receives the item as it is", "Calls at once no limit of its own"},
 		"/report":             {"1 of 2 items are done, 1 failed.", "Adds up Yes 1 + 1 + 0 = 2"},
 	} {

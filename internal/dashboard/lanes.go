@@ -37,6 +37,7 @@ type lanesPage struct {
 	Decisions []decisionRow
 	Pin       pinForm
 	Nodes     []nodeRow
+	Span      string // over which time Chart is
 	Chart     template.HTML
 	Finding   string
 	Scaling   scalingForm
@@ -267,7 +268,8 @@ func (p *lanesPage) draw(ctx context.Context, v *visit) error {
 	needed, _ := last(s.NeededWorkers)
 	p.Finding = fmt.Sprintf("%s, %s needed.", format.Plural(int64(now), "worker", "workers"), decimal(needed))
 	from, to := lately(&s.Timeline, s.Workers)
-	drawn := chart.Series{ID: "c-workers", Title: "Workers and need, last hour", Desc: p.Finding, Unit: "Workers", Height: 120, Clock: v.clock,
+	p.Span = spanned(&s.Timeline, s.Workers)
+	drawn := chart.Series{ID: "c-workers", Title: "Workers and need, " + p.Span, Desc: p.Finding, Unit: "Workers", Height: 120, Clock: v.clock,
 		From: from, To: to, Points: points(from, &s.Timeline, s.Workers, s.NeededWorkers), Bound: "Needed", Dotted: true}
 	p.Chart = drawn.HTML()
 	return nil

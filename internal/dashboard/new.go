@@ -121,10 +121,16 @@ func (w *wizard) readAs() (out, first bool) {
 	return bad == "record", same == "keep_first" || same == "keep_all"
 }
 
-// Asks reports whether the draft decides about on_bad_line or duplicates, because no template does.
+// Folds reports whether the template reads ids regardless of capitals.
+func (w *wizard) Folds() bool { return w.Made != nil && w.Made.BulkAction.FoldIDs }
+
+// Asks reports whether the draft decides about on_bad_line, duplicates or fold_ids, because no template does.
 func (w *wizard) Asks(rule string) bool {
 	if w.Made == nil {
 		return w.Own()
+	}
+	if rule == "fold_ids" {
+		return !w.Made.BulkAction.FoldIDs
 	}
 	return rule == "on_bad_line" && w.Made.BulkAction.OnBadLine == "" || rule == "duplicates" && w.Made.BulkAction.Duplicates == ""
 }

@@ -76,8 +76,8 @@ func plainly(code, message string) string {
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // kinds are what the text of a column can be read as, with the function that does it.
-var kinds = []choice{{Value: "", Name: "as it is"}, {Value: "int", Name: "as a whole number"}, {Value: "float", Name: "as a number"},
-	{Value: commaKind, Name: "as a number with a decimal comma"}}
+var kinds = []choice{{Value: "", Name: "as it is"}, {Value: "int", Name: "whole number"}, {Value: "float", Name: "number"},
+	{Value: commaKind, Name: "number, as 2,5"}}
 
 // commaKind reads 2,5 as two and a half.
 const commaKind = "float,"

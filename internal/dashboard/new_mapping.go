@@ -26,6 +26,9 @@ type mappingPage struct {
 	Changed    bool  // the form has changed that number
 }
 
+// Checked reports whether a person has looked at the mapping and saved it: before that no column is named as the id.
+func (p *mappingPage) Checked() bool { return p.Draft.ItemID != "" }
+
 // badShown is how many bad rows the page lists; the file has all.
 const badShown = 50
 
@@ -130,6 +133,9 @@ func (d *Dashboard) saveMapping(ctx context.Context, v *visit) (done, error) {
 		}
 		if w.Asks("duplicates") {
 			n.Duplicates = v.FormValue("duplicates")
+		}
+		if w.Asks("fold_ids") {
+			n.FoldIDs = v.FormValue("fold_ids") != ""
 		}
 		if !w.Own() {
 			n.Columns = chosen(v)

@@ -18,6 +18,7 @@ type overviewPage struct {
 	Lines []line
 	// Speed is the chart of the last hour, empty for people who see their tenants only; Finding says what it shows.
 	Speed            template.HTML
+	Span             string // over which time it is
 	Finding, Because string
 }
 
@@ -149,5 +150,6 @@ func (p *overviewPage) draw(v *visit, s *api.Series) {
 	default:
 		p.Because = format.Items(int64(ready)) + " are ready."
 	}
-	p.Speed = v.speed("c-speed", "Items per second, last hour", p.Finding+" "+p.Because, 148, &s.Timeline, ended, s.AllowedRate, lately)
+	p.Span = spanned(&s.Timeline, ended)
+	p.Speed = v.speed("c-speed", "Items per second, "+p.Span, p.Finding+" "+p.Because, 148, &s.Timeline, ended, s.AllowedRate, lately)
 }

@@ -29,6 +29,7 @@ type resourcesPage struct {
 	Rows    []resourceRow
 	// Of is the resource that the rest of the page is about; nil without resources.
 	Of              *resourceRow
+	Span            string        // over which time Speed is
 	Speed           template.HTML // chart of the last hour, empty before there is one
 	Finding         string
 	Shares          []shareRow
@@ -191,7 +192,8 @@ func (p *resourcesPage) draw(ctx context.Context, v *visit) error {
 		p.Finding += ", " + format.Items(int64(refused)) + " refused in the last hour"
 	}
 	p.Finding += "."
-	p.Speed = v.speed("c-resource", "Items per second of "+p.Of.Name+", last hour", p.Finding, 120, &s.Timeline, sent, s.AllowedRate, lately)
+	p.Span = spanned(&s.Timeline, sent)
+	p.Speed = v.speed("c-resource", "Items per second of "+p.Of.Name+", "+p.Span, p.Finding, 120, &s.Timeline, sent, s.AllowedRate, lately)
 	return nil
 }
 

@@ -55,7 +55,7 @@ func TestAllPagesAgreeAboutARetry(t *testing.T) {
 	_, page = b.get(at + "/items")
 	b.want(page, "u2 Failed no such user", "u3 Failed Then retried : Done", "u4 Failed Then retried : Done")
 	_, page = b.get("/ui/bulk-actions")
-	b.want(page, "spring retry of spring")
+	b.want(page, "spring (retry 1) retries items of an earlier one")
 	_, page = b.post("/ui/items", url.Values{"id": {"u3"}})
 	b.want(page, "then retried : Done", "retry of "+made.ID)
 	b.lacks(page, "Retry this item")

@@ -46,7 +46,7 @@ func (v *visit) scheduleSheet(ctx context.Context, s *api.Schedule) (*sheet, err
 		{Name: "name", Group: "What it makes", Half: true, Label: "Name", Value: s.Name, Needed: true},
 		{Name: "tenant", Half: true, Label: "Tenant", Value: s.Tenant, Fixed: s.ID != "", Hint: "Empty: the only tenant of your key, else default."},
 	}
-	return &sheet{nav: "Schedules", Up: "/schedules", UpName: "Schedules", Scope: "submit", Check: "Show the next times", Once: s.ID == "",
+	return &sheet{nav: "Schedules", Up: "/schedules", UpName: "Schedules", Scope: "submit", Check: "Show the next times", Try: "Try the source", Once: s.ID == "",
 		Inputs: slices.Concat(first, what, from, []*input{
 			{Name: "every", Group: "When", Label: "How often", Half: true, Kind: "select", Options: everies, Value: p.every},
 			{Name: "time", Half: true, Of: "day weekdays week month", Label: "At", Kind: "time", Value: p.time},
@@ -186,6 +186,9 @@ func (d *Dashboard) saveSchedule(ctx context.Context, v *visit, s *sheet, save f
 	}
 	if err := s.needSource(ctx, v, &x.BulkAction); err != nil {
 		return done{}, err
+	}
+	if v.FormValue("try") != "" {
+		return done{}, s.trySource(ctx, v, &x)
 	}
 	if s.bad() {
 		return done{}, s.again(v)

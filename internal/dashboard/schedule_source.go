@@ -101,16 +101,20 @@ func (v *visit) sourceInputs(ctx context.Context, now *api.Source) ([]*input, er
 	}
 	f := sourceOf(now)
 	where := []option{{"", "None: what it makes names a source, or a URL is below"}}
-	kinds := map[string]bool{}
+	kindOf, kinds := map[string]string{"": "http"}, map[string]bool{}
 	for _, c := range all {
 		where = append(where, option{c.Name, c.Name + ", " + nameOf(connectionKinds, c.Kind)})
+		kindOf[c.Name] = c.Kind
 		kinds[c.Kind] = true
 	}
-	list := []*input{{Name: sourceAt, Group: "Where its items come from", Label: "Connection", Kind: "select", Options: where, Value: f.Connection,
+	list := []*input{{Name: sourceAt, Group: "Where its items come from", Label: "Connection", Kind: "select", Options: where, Kinds: kindOf, Value: f.Connection,
 		Hint: "The items are read anew at each time: from a database, an object store, Kafka or a segment. An uploaded file cannot be used, because it is removed once it was read: " +
 			"put the file into an object store, under the same name each time."}}
 	add := func(kind string, more ...*input) {
 		if kinds[kind] {
+			for _, i := range more {
+				i.From = kind
+			}
 			list = append(list, more...)
 		}
 	}
@@ -119,7 +123,7 @@ func (v *visit) sourceInputs(ctx context.Context, now *api.Source) ([]*input, er
 	add("s3", &input{Name: sourceAt + ".object.bucket", Half: true, Label: "Object store: bucket", Value: f.Bucket},
 		&input{Name: sourceAt + ".object.key", Half: true, Label: "Object store: object", Value: f.Object, Place: "exports/users.csv"})
 	add("kafka", &input{Name: sourceAt + ".kafka.topic", Half: true, Label: "Kafka: topic", Value: f.Topic})
-	return append(list, &input{Name: sourceAt + ".segment.url", Label: "URL of a segment", Kind: "url", Value: f.URL, Place: "https://crm.example.com/segments/7",
+	return append(list, &input{Name: sourceAt + ".segment.url", From: "http", Label: "URL of a segment", Kind: "url", Value: f.URL, Place: "https://crm.example.com/segments/7",
 		Hint: "A list that a service of yours serves page by page. It needs no connection, unless it asks for a password."}), nil
 }
 
@@ -164,6 +168,54 @@ func (s *sheet) source(ctx context.Context, v *visit) (*api.Source, error) {
 		s.at(sourceAt).Fault = bad.text
 	}
 	return src, nil
+}
+
+// mostTried is how many rows of a source are shown.
+const mostTried = 5
+
+// trySource shows what the source of a schedule begins with, or what is wrong with it. A draft reads it, which is deleted then.
+func (s *sheet) trySource(ctx context.Context, v *visit, x *api.Schedule) error {
+	if s.at(sourceAt).Fault != "" {
+		return s.again(v)
+	}
+	n := x.BulkAction
+	n.Tenant, n.Start = x.Tenant, false
+	n.Name = cmp.Or(n.Name, "Try of a source")
+	draft, err := v.api.Create(ctx, n)
+	if p := refusal(err); p != nil { // the form names the fields as a schedule does
+		for i := range p.Errors {
+			p.Errors[i].Field = "bulk_action." + p.Errors[i].Field
+		}
+	}
+	if err != nil {
+		return err
+	}
+	defer v.api.Delete(context.WithoutCancel(ctx), draft.ID) //nolint:errcheck // it is removed after a week otherwise
+	if draft.Source == nil {
+		s.ToldOf = "What it makes has its items with it, and reads no source."
+		return s.again(v)
+	}
+	rows, err := v.api.Preview(ctx, draft.ID, mostTried)
+	if p := refusal(err); p != nil {
+		s.at(sourceAt).add(inSentences(p.Detail, p.Fix))
+		return s.again(v)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range rows.Faults {
+		s.at(sourceAt).add(inSentences(f.Message, f.Fix))
+	}
+	s.ToldOf = "Nothing is saved or sent. The source begins with:"
+	if len(rows.Items) == 0 && len(rows.Faults) == 0 {
+		s.ToldOf = "Nothing is saved or sent. The source has no rows now."
+	} else if len(rows.Items) == 0 {
+		s.ToldOf = "Nothing is saved or sent. The source cannot be read."
+	}
+	for _, it := range rows.Items {
+		s.Told = append(s.Told, it.ID+": "+oneLine(it.Data))
+	}
+	return s.again(v)
 }
 
 // needSource says that items are missing, if neither the form nor the template says where they come from.

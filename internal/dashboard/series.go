@@ -8,6 +8,7 @@ import (
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/chart"
+	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // points joins a column of rates with the column of their bounds, from a time on.
@@ -89,6 +90,15 @@ func lately(t *api.Timeline, columns ...api.Column) (from, to time.Time) {
 		from = t.End.Add(-least)
 	}
 	return from, t.End
+}
+
+// spanned says how long the chart of lately spans: an hour, or less if there are values of less.
+func spanned(t *api.Timeline, columns ...api.Column) string {
+	from, to := lately(t, columns...)
+	if span := to.Sub(from).Round(time.Minute); span < time.Hour {
+		return "last " + format.Duration(span)
+	}
+	return "last hour"
 }
 
 // speed draws items per second against what is allowed; span says over which time.

@@ -17,3 +17,17 @@ func TestTheChartOfABulkActionBeginsAtItsStart(t *testing.T) {
 		t.Errorf("the last hour begins at %v, with a dot at the edge", from)
 	}
 }
+
+func TestAChartSaysWhichTimeItSpans(t *testing.T) {
+	start, one := time.Date(2026, 11, 15, 14, 0, 0, 0, time.UTC), 1.0
+	line := &api.Timeline{Start: start, Step: api.Duration(10 * time.Second), End: start.Add(time.Hour), Points: 360}
+	for first, want := range map[int]string{0: "last hour", 180: "last 30\u00a0min", 355: "last 5\u00a0min"} {
+		column := make(api.Column, 360)
+		for i := first; i < 360; i++ {
+			column[i] = &one
+		}
+		if got := spanned(line, column); got != want {
+			t.Errorf("a chart of %d values is of the %q, want %q", 360-first, got, want)
+		}
+	}
+}

@@ -21,6 +21,8 @@ type sheet struct {
 	Faults []string
 	// Button does it; Check, if set, is a second button that only shows what would come of it.
 	Button, Check, Scope string
+	// Try, if set, is a button that shows what the data begins with.
+	Try string
 	// Stay is the way out, and says what stays.
 	Stay string
 	// Told is what a check has found.
@@ -40,7 +42,9 @@ type input struct {
 	Kind    string
 	Value   string
 	Options []option
-	Needed  bool
+	// Kinds says of which kind each option is: the style sheet decides by it which inputs with a From it shows.
+	Kinds  map[string]string
+	Needed bool
 	// Fixed shows the value, and does not let it be changed.
 	Fixed bool
 	Fault string
@@ -52,6 +56,8 @@ type input struct {
 	// Of names the choices of the select "every" for which it is needed, with spaces between them; the style sheet hides it for
 	// the others. Empty: for all.
 	Of string
+	// From is the kind of the option of "bulk_action.source" for which it is needed, in the same way.
+	From string
 	// Folded puts it behind a disclosure: few people need it.
 	Folded bool
 	// param is the parameter of a template that it asks for, nil for others.
@@ -98,7 +104,7 @@ func (d *Dashboard) sheet(path string, make func(context.Context, *visit) (*shee
 
 // fix leaves a form that only shows.
 func (s *sheet) fix() {
-	s.Button, s.Check, s.Stay = "", "", cmp.Or(s.Stay, "Back")
+	s.Button, s.Check, s.Try, s.Stay = "", "", "", cmp.Or(s.Stay, "Back")
 	for _, i := range s.Inputs {
 		i.Fixed = true
 	}

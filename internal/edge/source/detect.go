@@ -140,7 +140,7 @@ func evenWidth(sample []byte, delim byte) int {
 // address, which customers change and share. Only letters and digits count, without case and accents: "User ID" is user_id,
 // and "N° client" is n client.
 var IDNames = [...]string{"id", "item_id", "user_id", "customer_id", "account_id", "key", "uuid",
-	"client_id", "contact_id", "member_id", "subscriber_id", "customer_number", "customer_no", "customer", "user_number", "member_number",
+	"client_id", "contact_id", "member_id", "subscriber_id", "customer_number", "customer_no", "user_number", "member_number",
 	"account_number",                                                                                                                // en
 	"kundennummer", "kunden_nr", "kd_nr", "kunden_id", "kontonummer", "mitgliedsnummer", "mitglieds_nr", "benutzer_id", "nutzer_id", // de
 	"numero_client", "n_client", "no_client", "num_client", "identifiant", "id_client", "numero_de_client", // fr
