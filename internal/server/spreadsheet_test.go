@@ -105,11 +105,23 @@ func TestIDsAreTheSameRegardlessOfCapitalsIfARequestSaysSo(t *testing.T) {
 	check := func(way, id string) {
 		t.Helper()
 		b := n.Until(id, api.Completed)
-		var found api.Found
-		n.Call("POST", "/v1/items/lookup", `{"id":"anna@x.de"}`, 200, &found)
-		if b.Counts.Total != 2 || b.Duplicates != 1 || !b.FoldIDs || len(found.History) == 0 || found.History[0].BulkAction != id {
-			t.Errorf("%s: %d items and %d duplicates, want 2 and 1; found in %+v", way, b.Counts.Total, b.Duplicates, found.History)
+		if b.Counts.Total != 2 || b.Duplicates != 1 || !b.FoldIDs {
+			t.Errorf("%s: %d items and %d duplicates, want 2 and 1", way, b.Counts.Total, b.Duplicates)
 		}
+		for _, spelled := range []string{"anna@x.de", "Anna@X.de"} {
+			var found api.Found
+			n.Call("POST", "/v1/items/lookup", `{"id":"`+spelled+`"}`, 200, &found)
+			if len(found.History) == 0 || found.History[0].BulkAction != id {
+				t.Errorf("%s: %s is found in %+v", way, spelled, found.History)
+			}
+		}
+	}
+	var apart api.BulkAction
+	n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}],"start":true,"items":[{"id":"carl"}]}`, 201, &apart)
+	n.Until(apart.ID, api.Completed)
+	var other api.Found
+	if n.Call("POST", "/v1/items/lookup", `{"id":"Carl"}`, 200, &other); len(other.History) != 0 {
+		t.Errorf("there, Carl is not carl: %+v", other.History)
 	}
 	id := draftOf(t, n, rule, table)
 	var c api.DataCheck

@@ -2,11 +2,17 @@ package result
 
 import (
 	"context"
+	"slices"
+	"strings"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/edge/source"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/bulk"
 	"github.com/weirhq/weir/internal/service/chain"
+	"github.com/weirhq/weir/internal/service/check"
+	"github.com/weirhq/weir/internal/service/stored"
 	"github.com/weirhq/weir/report"
 )
 
@@ -99,27 +105,57 @@ func (s *Results) Item(ctx context.Context, of string, no int64) (api.ItemResult
 }
 
 // Lookup finds the items with a user's id in the bulk actions of the tenants, the newest first;
-// nil: of all tenants.
+// nil: of all tenants. A bulk action that reads ids in lower case has the item under each spelling of its id.
 func (s *Results) Lookup(ctx context.Context, l api.Lookup, tenants []string) (api.Found, error) {
 	out := api.Found{ID: l.ID, History: []api.ItemResult{}}
 	limit := l.Limit
 	if limit == 0 {
 		limit = 100
 	}
+	add := func(f *engine.Found) error {
+		x, err := s.found(ctx, f)
+		out.History = append(out.History, x)
+		return err
+	}
 	for f, err := range s.engine.Lookup(ctx, l.ID, engine.LookupOptions{Tenants: tenants, Most: limit}) {
 		if err != nil {
 			return out, err
 		}
-		x, err := s.found(ctx, &f)
-		if err != nil {
+		if err := add(&f); err != nil {
 			return out, err
 		}
-		out.History = append(out.History, x)
+	}
+	if folded := source.FoldID(l.ID); folded != l.ID && folded != "" {
+		for f, err := range s.engine.Lookup(ctx, folded, engine.LookupOptions{Tenants: tenants, Most: limit}) {
+			if err != nil {
+				return out, err
+			}
+			if folds, err := s.folds(ctx, f.Bulk); err != nil {
+				return out, err
+			} else if !folds {
+				continue // to it these are two ids
+			}
+			if err := add(&f); err != nil {
+				return out, err
+			}
+		}
+		slices.SortStableFunc(out.History, func(a, b api.ItemResult) int { return strings.Compare(b.BulkAction, a.BulkAction) })
+		out.History = out.History[:min(len(out.History), limit)]
 	}
 	if len(out.History) == 0 {
 		return out, s.engine.Lost("the item")
 	}
 	return out, nil
+}
+
+// folds reports whether a bulk action reads ids in lower case.
+func (s *Results) folds(ctx context.Context, id weir.BulkID) (bool, error) {
+	b, err := s.bulks.Bulk(ctx, string(id))
+	if err != nil {
+		return false, check.IgnoreRemoved(err)
+	}
+	x, err := stored.ParseExtra(b.Info().Extra)
+	return x.FoldIDs, err
 }
 
 // found returns an item with its history as the API shows it.
