@@ -176,6 +176,7 @@ type StepCounts struct {
 	Cancelled int64 `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
 	Skipped   int64 `json:"skipped,omitempty"`   // of those done: they passed the step without a call
 	Calls     int64 `json:"calls,omitempty"`     // calls of the action that ended, however they did
+	Unclear   int64 `json:"unclear,omitempty"`   // of those pending or cancelled: called without a clear answer, so that the service may have done them
 }
 
 // LastError is why calls of a bulk action failed last, and how many failed for the same reason.

@@ -196,6 +196,7 @@ type StepProgress struct {
 
 	Cancelled int64 `json:"cancelled,omitempty" doc:"Items at the step when the bulk action was cancelled"`
 	Skipped   int64 `json:"skipped,omitempty" doc:"Of the done items, those that passed the step without a call"`
+	Unclear   int64 `json:"unclear,omitempty" doc:"Of the pending or cancelled items, those that were called without a clear answer: the service may have done them. After the crash of a node, a cancel adds those that may have been in a call"`
 }
 
 // Cause is a reason why a bulk action does not run faster.
@@ -244,6 +245,7 @@ type CancelPreview struct {
 	Items    int64       `json:"items" doc:"Items that would be cancelled at once: those ready and waiting"`
 	InFlight int64       `json:"in_flight" doc:"Items in flight. Their calls end; those that then have a step or an attempt left are cancelled, too"`
 	Text     string      `json:"text" doc:"What it would do to items that are ready, waiting and in flight, in words"`
+	Unclear  int64       `json:"unclear,omitempty" doc:"Items that were called and have given no clear answer so far: the service may have done them"`
 	Begun    []BegunStep `json:"begun,omitempty" nullable:"false" doc:"Items that have done a step and would not get the next one, by step"`
 }
 

@@ -16,6 +16,7 @@ type Report struct {
 	UndoneBy   string       `json:"undone_by,omitempty" doc:"The bulk action that undoes this one"`
 	Combined   *Counts      `json:"combined,omitempty" doc:"Counts that include the retries"`
 	Counts     Counts       `json:"counts"`
+	Unclear    int64        `json:"unclear,omitempty" doc:"Items that did not end, or were cancelled, after a call without a clear answer: the service may have done them. They have the code no_clear_answer when they are cancelled"`
 	Duplicates int64        `json:"duplicates"`
 	BadLines   int64        `json:"bad_lines" doc:"Rows of the input that were left out because they are invalid"`
 	Steps      []StepReport `json:"steps" nullable:"false"`

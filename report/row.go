@@ -17,14 +17,18 @@ const (
 // ReasonSkipped is the reason of a row that passed its last step without a call.
 const ReasonSkipped = "skipped"
 
+// CodeUnclear is the code of a cancelled item that was called, or may have been, and gave no clear answer: the service
+// may have done it.
+const CodeUnclear = "no_clear_answer"
+
 // Row tells how one item ended, or where it stands.
 type Row struct {
 	ID       string
 	Data     []byte // the item's JSON document
 	State    State
 	Step     string // step at which it ended or waits
-	Code     string // error code, when it failed
-	Message  string // error message, when it failed
+	Code     string // error code, when it failed; CodeUnclear or none when it was cancelled
+	Message  string // error message, when it has a code
 	Attempts int
 	Output   []byte   // JSON that the last action returned, if any
 	Outputs  [][]byte // the same by step; nil: no step answered

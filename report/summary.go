@@ -24,8 +24,9 @@ type Summary struct {
 	Duration   Duration    `json:"duration"`
 	Durability string      `json:"durability,omitempty"`
 	Counts     weir.Counts `json:"counts"`
-	Duplicates int64       `json:"duplicates"` // rows of the input, not items
-	Invalid    int64       `json:"invalid"`    // rows of the input, not items
+	Unclear    int64       `json:"unclear,omitempty"` // items that were called, or may have been, without a clear answer, and did not end since; see CodeUnclear
+	Duplicates int64       `json:"duplicates"`        // rows of the input, not items
+	Invalid    int64       `json:"invalid"`           // rows of the input, not items
 	Steps      []Step      `json:"steps"`
 	Errors     []Group     `json:"error_groups"`
 	Waited     []Wait      `json:"waited"`
@@ -53,6 +54,7 @@ type Step struct {
 	Pending   int64 `json:"pending,omitempty"`   // reached the step and have not ended there
 	Cancelled int64 `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
 	Skipped   int64 `json:"skipped,omitempty"`   // of those done: they passed the step without a call
+	Unclear   int64 `json:"unclear,omitempty"`   // of those pending or cancelled: see CodeUnclear
 }
 
 // Latency tells how long tasks took, by quantile.

@@ -51,7 +51,7 @@ var names = [kinds]string{"done", "failed", "cancelled", "pending", "duplicates"
 var heads = [kinds][]string{
 	doneFile:       {"id"},
 	failedFile:     {"id", "step", "code", "message", "attempts"},
-	cancelledFile:  {"id", "step", "reason", "attempts"},
+	cancelledFile:  {"id", "step", "reason", "code", "message", "attempts"},
 	pendingFile:    {"id", "state", "step", "reason", "attempts"},
 	duplicatesFile: {"line", "id", "first_line"},
 	invalidFile:    {"line", "column", "code", "field", "value", "problem", "fix"},
@@ -153,7 +153,7 @@ func (w *Writer) row(k kind, r Row) error {
 	case failedFile:
 		w.set(r.ID, r.Step, r.Code, r.Message)
 	case cancelledFile:
-		w.set(r.ID, r.Step, r.Reason)
+		w.set(r.ID, r.Step, r.Reason, r.Code, r.Message)
 	default:
 		w.set(r.ID, string(r.State), r.Step, r.Reason)
 	}

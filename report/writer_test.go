@@ -188,7 +188,7 @@ func story(w *Writer) error {
 		w.Write(Row{ID: "u1", State: StateDone, Step: "notify", Data: data, Output: []byte(`{"ok":true}`), Attempts: 2}),
 		w.Write(Row{ID: "u2", State: StateFailed, Step: "notify", Code: "bad_address", Message: "no such address: u2@example.com", Attempts: 1, Data: data}),
 		w.Write(Row{ID: "u3", State: StateFailed, Step: "award", Code: "closed", Message: "wallet 17 is closed", Attempts: 3, Data: data}),
-		w.Write(Row{ID: "u4", State: StateCancelled, Step: "award", Reason: "asked by ops", Data: data}),
+		w.Write(Row{ID: "u4", State: StateCancelled, Step: "award", Reason: "asked by ops", Code: CodeUnclear, Message: "it may be done", Data: data}),
 		w.Write(Row{ID: "u5", State: StateWaiting, Step: "award", Reason: "retry", Attempts: 1, Data: data}),
 		w.Write(Row{ID: "u6", State: StateReady, Step: "award", Data: data}),
 		w.Duplicate(9, "u1", 2), w.Duplicate(10, "u1", 0),

@@ -227,6 +227,9 @@ func saysOf(e *api.ItemEvent, x *api.ItemResult) string {
 	case "failed":
 		return "failed" + attempts + ":"
 	case "cancelled":
+		if e.Code != "" {
+			return "cancelled" + attempts + ":"
+		}
 		return "cancelled before it was done" + attempts + "."
 	}
 	if e.Attempts > 0 {

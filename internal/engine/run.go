@@ -232,7 +232,7 @@ var ours = []string{execute.CodePanic, execute.CodeHandlerBug, execute.CodeTooLa
 func failureOf(err error) *partition.Failure {
 	code := execute.Code(err)
 	f := &partition.Failure{Code: code, Message: err.Error(), Ours: slices.Contains(ours, code),
-		BadAnswer: code == execute.CodeBadAnswer}
+		BadAnswer: code == execute.CodeBadAnswer, Undone: execute.Undone(err)}
 	if refused, ok := weir.AsRefused(err); ok {
 		f.Refused, f.OfTenant, f.After = true, refused.OfTenant, refused.After
 	}

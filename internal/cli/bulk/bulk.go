@@ -225,6 +225,10 @@ func foretellCancel(ctx context.Context, l *link.Link, id string) {
 		return
 	}
 	fmt.Fprintf(l.Env.Stderr, "  %s\n", p.Cancel.Text)
+	if n := p.Cancel.Unclear; n > 0 {
+		fmt.Fprintf(l.Env.Stderr, "  %s called and gave no clear answer so far: the service may have done the work.\n",
+			term.Plural(n, "item was", "items were"))
+	}
 	for _, x := range p.Cancel.Begun {
 		fmt.Fprintf(l.Env.Stderr, "  %s\n", x.Text)
 	}

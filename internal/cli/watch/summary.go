@@ -137,7 +137,7 @@ func summaryOf(r *api.Report) *report.Summary {
 		StartedAt: r.StartedAt, Duration: report.Duration(r.Duration), Durability: r.Durability, Duplicates: r.Duplicates,
 		Invalid: r.BadLines,
 		Losses:  lossesOf(r.Losses),
-		Counts:  weir.Counts(r.Counts),
+		Counts:  weir.Counts(r.Counts), Unclear: r.Unclear,
 	}
 	if r.Combined != nil {
 		c := weir.Counts(*r.Combined)
@@ -150,7 +150,7 @@ func summaryOf(r *api.Report) *report.Summary {
 		s.Steps = append(s.Steps, report.Step{
 			Name: x.Step, Action: x.Action, Done: x.Done, Failed: x.Failed, LeftOut: x.LeftOut, Attempts: x.Attempts,
 			Calls: x.Calls, Retries: x.Retries,
-			Refused: x.Refused, Pending: x.Pending, Cancelled: x.Cancelled, Skipped: x.Skipped, Rate: x.Rate,
+			Refused: x.Refused, Pending: x.Pending, Cancelled: x.Cancelled, Skipped: x.Skipped, Unclear: x.Unclear, Rate: x.Rate,
 			Latency: report.Latency{P50: report.Duration(x.P50), P95: report.Duration(x.P95), P99: report.Duration(x.P99),
 				Max: report.Duration(x.Max)},
 		})
@@ -176,6 +176,10 @@ func (sum *summary) lines(p term.Paint, head, rateNote string, files, next []str
 	row := func(head, text string) string { return "    " + term.Pad(p.Dim(head), name) + "   " + text }
 	whole := (*report.Summary)(sum)
 	lines := []string{"", "  " + head, "", row("items", itemsText(p, whole))}
+	if sum.Unclear > 0 && sum.FinishedAt != nil {
+		lines = append(lines, row("unclear", p.Yellow(term.Plural(sum.Unclear, "cancelled item has", "cancelled items have")+
+			" no clear answer: the service may have done the work")))
+	}
 	for _, st := range sum.Steps {
 		lines = append(lines, row(st.Name, stepText(st, rateNote)))
 	}

@@ -54,6 +54,16 @@ func TestAResumedRunTellsOfTheTimeSinceTheResume(t *testing.T) {
 	}
 }
 
+func TestTheSummaryCountsItemsWithoutAClearAnswer(t *testing.T) {
+	rep := &api.Report{State: api.Cancelled, FinishedAt: time.Unix(1000, 0), Counts: api.Counts{Total: 5, Done: 2, Cancelled: 3}, Unclear: 2,
+		Steps: []api.StepReport{{StepProgress: api.StepProgress{Step: "award", Done: 2, Cancelled: 3, Unclear: 2}}}}
+	sum := summaryOf(rep)
+	text := strings.Join((*summary)(sum).lines(term.Paint(false), "", "", nil, nil), "\n")
+	if want := "2 cancelled items have no clear answer: the service may have done the work"; !strings.Contains(text, want) || sum.Steps[0].Unclear != 2 {
+		t.Errorf("the summary lacks %q:\n%s", want, text)
+	}
+}
+
 func TestCallsThatWereSentBackAreCalls(t *testing.T) {
 	for _, tt := range []struct {
 		step report.Step

@@ -13,6 +13,7 @@ type State struct {
 	Failed  Set   // items that failed for good
 	LeftOut Set   // items that an action left out
 	Retries []Retry
+	Unclear Set // items that have not ended, and were called, or may have been, without a clear answer
 }
 
 // Retry is a group of items of one block that wait for another attempt together.
@@ -30,6 +31,9 @@ type Retry struct {
 // MaxCrashes is the largest value of Retry.Crashes.
 const MaxCrashes = 63
 
+// withUnclear is set in the number of steps if the set of unclear items follows.
+const withUnclear = 1 << 7
+
 // flags packs Crashes, Started and Blamed into a byte.
 func (r *Retry) flags() byte {
 	b := min(r.Crashes, MaxCrashes) << 1
@@ -43,14 +47,18 @@ func (r *Retry) flags() byte {
 }
 
 // Append appends the packed state: number of items, number of steps, the sets of the steps,
-// failed, left out, and the retries with their due times as differences. It panics if a set
-// holds an item beyond Size, which Decode could not return.
+// failed, left out, the retries with their due times as differences, and the unclear items if
+// there are any. It panics if a set holds an item beyond Size, which Decode could not return.
 func (s *State) Append(dst []byte) []byte {
-	if s.Size < 0 || s.Size > Size || len(s.Passed) > 255 {
+	if s.Size < 0 || s.Size > Size || len(s.Passed) >= withUnclear {
 		panic(fmt.Sprintf("block: state of %d items, %d steps", s.Size, len(s.Passed)))
 	}
 	dst = binary.AppendUvarint(dst, uint64(s.Size))
-	dst = append(dst, byte(len(s.Passed)))
+	steps := byte(len(s.Passed))
+	if !s.Unclear.Empty() {
+		steps |= withUnclear
+	}
+	dst = append(dst, steps)
 	for i := range s.Passed {
 		dst = s.Passed[i].pack(dst, s.Size)
 	}
@@ -65,6 +73,9 @@ func (s *State) Append(dst []byte) []byte {
 		dst = r.Items.pack(dst, s.Size)
 		due = r.Due
 	}
+	if !s.Unclear.Empty() {
+		dst = s.Unclear.pack(dst, s.Size)
+	}
 	return dst
 }
 
@@ -73,7 +84,9 @@ func (s *State) Append(dst []byte) []byte {
 func (s *State) Decode(raw []byte, steps int) error {
 	r := reader{rest: raw}
 	s.Size = r.upTo(Size)
-	if n := int(r.byte()); n != steps && !r.bad {
+	n := r.byte()
+	unclear := n&withUnclear != 0
+	if n := int(n &^ withUnclear); n != steps && !r.bad {
 		return corrupt("state of a block has %d steps, want %d", n, steps)
 	}
 	s.Passed = s.Passed[:0]
@@ -84,6 +97,11 @@ func (s *State) Decode(raw []byte, steps int) error {
 	s.Failed.unpack(&r, s.Size)
 	s.LeftOut.unpack(&r, s.Size)
 	s.retries(&r, steps)
+	s.Unclear = Set{}
+	if unclear {
+		s.Unclear.unpack(&r, s.Size)
+		r.bad = r.bad || s.Unclear.Empty()
+	}
 	if r.bad || len(r.rest) > 0 {
 		return corrupt("state of a block, %d bytes, does not read to its end", len(raw))
 	}

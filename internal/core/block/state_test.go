@@ -13,6 +13,9 @@ func drawState(t *rapid.T, steps int) State {
 	for range steps {
 		s.Passed = append(s.Passed, drawSet(t, size))
 	}
+	if rapid.Bool().Draw(t, "has unclear items") {
+		s.Unclear = drawSet(t, size)
+	}
 	for range rapid.IntRange(0, 4).Draw(t, "retries") {
 		s.Retries = append(s.Retries, Retry{
 			Step:    uint8(rapid.IntRange(0, steps-1).Draw(t, "step")),
@@ -110,6 +113,7 @@ func TestDecodeRefusesWhatAppendCannotWrite(t *testing.T) {
 		{"a bitmap with items beyond the block", []byte{3, 1, packBitmap, 8, 0, 0, 0}},
 		{"a full set with a count of runs", []byte{3, 1, 1<<2 | packFull, 0, 0, 0}},
 		{"a retry of a step that is not there", []byte{3, 1, 0, 0, 0, 1, 1, 0, 0, 0, packFull}},
+		{"unclear items, and none in their set", []byte{3, 1 | withUnclear, 0, 0, 0, 0, 0}},
 		{"more retries than bytes", []byte{3, 1, 0, 0, 0, 200, 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

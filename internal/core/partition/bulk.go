@@ -44,22 +44,23 @@ type Status struct {
 
 // bulk is one bulk action in memory.
 type bulk struct {
-	spec     *Created
-	state    weir.BulkState
-	status   Status
-	queued   *sched.Bulk
-	steps    []*step
-	shard    *shard // nil: this partition has all of its blocks
-	cursor   uint32 // next block that has not been opened
-	opened   int64  // items of the opened blocks
-	inFlight int64  // items
-	waiting  int64  // items with a due time
-	lastDue  int64  // the latest of those times
-	risk     int64  // items that an earlier owner may have opened, of those not open here
-	risky    int    // items of open blocks that may have been in flight when a process died
-	latency  []*hdrhistogram.Histogram
-	groups   *fault.Groups // counts failures that commits carry; nil: none yet
-	causes   []Cause       // why calls failed, the newest last
+	spec       *Created
+	state      weir.BulkState
+	status     Status
+	queued     *sched.Bulk
+	steps      []*step
+	shard      *shard  // nil: this partition has all of its blocks
+	cursor     uint32  // next block that has not been opened
+	opened     int64   // items of the opened blocks
+	inFlight   int64   // items
+	waiting    int64   // items with a due time
+	lastDue    int64   // the latest of those times
+	risk       int64   // items that an earlier owner may have opened, of those not open here
+	risky      int     // items of open blocks that may have been in flight when a process died
+	endangered []*live // blocks that had such items
+	latency    []*hdrhistogram.Histogram
+	groups     *fault.Groups // counts failures that commits carry; nil: none yet
+	causes     []Cause       // why calls failed, the newest last
 
 	opens      *generation // carries what must be durable before more may run: see runRest, confirmFirst; nil: none
 	index      inIndex     // what the index has after the commit being gathered

@@ -154,8 +154,18 @@ func (c *cluster) check() {
 	}
 }
 
-// checkSteps: what passed, failed or was left out at each step is what the rows say.
+// checkSteps: what passed or is unclear at each step is what the rows say.
 func (c *cluster) checkSteps(b *watched, status *Status) {
+	unclear := int64(0)
+	for i := range status.Steps {
+		unclear -= status.Steps[i].Unclear
+	}
+	for _, s := range b.states {
+		unclear += int64(s.Unclear.Len())
+	}
+	if unclear != 0 {
+		c.t.Errorf("%s: its rows have %d more unclear items than its steps count", b.spec.ID, unclear)
+	}
 	for i := range b.spec.Steps {
 		passed := int64(0)
 		for _, s := range b.states {

@@ -167,6 +167,7 @@ func (b *bulk) count(t *Tally, sign int64) {
 		to.Refused += sign * from.Refused
 		to.Pending += sign * from.Pending
 		to.Skipped += sign * from.Skipped
+		to.Unclear += sign * from.Unclear
 		to.Calls += sign * from.Calls
 	}
 }

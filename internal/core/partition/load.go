@@ -126,6 +126,7 @@ func (m *Machine) restate(now int64, b *bulk) {
 	case weir.BulkPaused, weir.BulkStopped:
 		m.queue.PauseBulk(now, b.queued)
 	case weir.BulkCancelling:
+		m.doubtRisk(b)
 		m.withdraw(now, b)
 		m.settle(now, b)
 	default: // it runs; bulk actions that ended are not loaded

@@ -251,7 +251,7 @@ func (m *Machine) release(now int64, b *bulk) {
 }
 
 // cancel cancels what has not started. It costs one row, whatever the number of items: an item
-// without an outcome in a cancelled bulk action is cancelled.
+// without an outcome in a cancelled bulk action is cancelled. After a crash, blocks with items at risk are written, too.
 func (m *Machine) cancel(now int64, b *bulk, cause, reason string) {
 	if b.state == weir.BulkCancelling {
 		return
@@ -261,6 +261,7 @@ func (m *Machine) cancel(now int64, b *bulk, cause, reason string) {
 	}
 	b.status.CancelCause = cause
 	b.move(weir.BulkCancelling, reason)
+	m.doubtRisk(b)
 	m.withdraw(now, b)
 	m.touch(b)
 	m.settle(now, b)

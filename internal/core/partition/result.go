@@ -37,6 +37,8 @@ type Failure struct {
 	BadAnswer bool
 	// Uncalled: the endpoint was not called, or the call was cut off from this side.
 	Uncalled bool
+	// Undone: it is known that nothing was done, as without a connection.
+	Undone bool
 	// Misconfigured: no task can succeed until the endpoint is fixed. No attempt is counted.
 	Misconfigured bool
 	After         time.Duration // least delay of the next attempt
@@ -74,6 +76,7 @@ func (m *Machine) Result(now int64, r *Result) {
 		m.proveHealthy(now, s.lane)
 		s.room.passed(now, n, s.chunk)
 	}
+	t.doubtRisk()
 	l.survived(t.Items)
 	m.endTrial(t.retry)
 	m.gen.results += n
@@ -143,6 +146,7 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 		must(false, "%s item %d passed step %d twice", b.spec.ID, item, s.no)
 	}
 	l.state.Passed[s.no].Add(int(item))
+	l.clarified(s.no, item)
 	b.status.Steps[s.no].Done++
 	b.status.Steps[s.no].Pending--
 	if o.Uncalled {
@@ -168,6 +172,7 @@ func (m *Machine) itemPassed(t *Task, item uint16, o *weir.Outcome) {
 func (m *Machine) itemFailed(t *Task, item uint16, attempts uint8, code, message string) {
 	s, l, b := t.at, t.l, t.at.bulk
 	l.state.Failed.Add(int(item))
+	l.clarified(s.no, item)
 	l.left--
 	l.results = append(l.results, block.Result{
 		Item: item, Step: uint8(s.no), Kind: block.Failure, Attempts: attempts, Code: code, Message: message,
@@ -180,6 +185,7 @@ func (m *Machine) itemFailed(t *Task, item uint16, attempts uint8, code, message
 func (m *Machine) itemLeftOut(t *Task, item uint16, o *weir.Outcome) {
 	s, l, b := t.at, t.l, t.at.bulk
 	l.state.LeftOut.Add(int(item))
+	l.clarified(s.no, item)
 	l.left--
 	l.results = append(l.results, block.Result{
 		Item: item, Step: uint8(s.no), Kind: block.LeftOut, Attempts: attempts(t, o.Uncalled), Code: o.Code, Message: o.Message,
@@ -206,6 +212,11 @@ func (m *Machine) itemAgain(t *Task, item uint16, o *weir.Outcome, again []*retr
 	default:
 		counts.Retries++
 		next.attempt++
+		if o.Kind == weir.OutcomeNone {
+			t.l.unclear(s.no, item)
+		} else {
+			t.l.clarified(s.no, item)
+		}
 	}
 	for _, r := range again {
 		if r.after == next.after && r.refused == next.refused {
@@ -233,13 +244,15 @@ func (m *Machine) delay(s *step, attempt int) time.Duration {
 
 // schedule makes items wait for another attempt.
 func (m *Machine) schedule(now int64, r *retryTask, delay time.Duration) {
-	b := r.at.bulk
-	if b.state == weir.BulkCancelling || len(r.items) == 0 {
-		return // items that have not ended are cancelled
+	if len(r.items) == 0 {
+		return
 	}
 	r.due = now + int64(delay)
 	r.made = m.gen
 	r.l.retries = append(r.l.retries, r)
+	if r.at.bulk.state == weir.BulkCancelling {
+		return // items that have not ended are cancelled; the row has their attempts
+	}
 	m.enterWait(r)
 	m.waits.push(wait{due: r.due, retry: r})
 }
@@ -265,6 +278,11 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken capacity.Bro
 		return
 	}
 	counts.Retries += int64(n)
+	if !f.Undone {
+		for _, item := range t.Items {
+			t.l.unclear(s.no, item)
+		}
+	}
 	next := retryTask{at: s, l: t.l, attempt: after.Attempt, fails: after.Fails, failing: true, failed: now}
 	if t.retry != nil {
 		next.unlike, next.blamed = t.retry.isUnlike(), t.retry.isBlamed()

@@ -39,6 +39,7 @@ func (m *Machine) riskOf(c *Created) int64 {
 func (l *live) endanger(items *block.Set) {
 	if l.risk == nil {
 		l.risk = &block.Set{}
+		l.bulk.endangered = append(l.bulk.endangered, l)
 	}
 	l.bulk.risky -= l.risk.Len()
 	l.risk.Or(items)

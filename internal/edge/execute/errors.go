@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -104,6 +105,16 @@ func Code(err error) string {
 		return CodeCancelled
 	}
 	return CodeHandlerError
+}
+
+// Undone reports whether a failed call is known to have done nothing: no connection was made, or the endpoint
+// takes fewer items in a call.
+func Undone(err error) bool {
+	var (
+		call *CallError
+		dial *net.OpError
+	)
+	return errors.As(err, &call) && (call.Code == CodeTooLarge || errors.As(call.Err, &dial) && dial.Op == "dial")
 }
 
 func badAnswer(status int, format string, args ...any) *CallError {

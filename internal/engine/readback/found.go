@@ -72,7 +72,7 @@ func (r *Report) item(ctx context.Context, items *block.Items, no uint32, i int)
 func (f *Found) visit(c *partition.Created, s *block.State, i int) {
 	for k := c.FirstStep; k < len(c.Steps); k++ {
 		if !s.Passed[k].Has(i) {
-			f.Steps = append(f.Steps, StepResult{Step: c.Steps[k], State: f.Row.State, Attempts: f.Row.Attempts})
+			f.Steps = append(f.Steps, StepResult{Step: c.Steps[k], State: f.Row.State, Attempts: f.Row.Attempts, Code: f.Row.Code, Message: f.Row.Message})
 			return
 		}
 		f.Steps = append(f.Steps, StepResult{Step: c.Steps[k], State: report.StateDone, Attempts: 1})

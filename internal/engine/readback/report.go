@@ -86,8 +86,9 @@ func summary(b *Bulk, s *partition.Status) report.Summary {
 		step := report.Step{
 			Name: b.Spec.Steps[i], Action: b.Spec.Steps[i], Done: st.Done, Failed: st.Failed, LeftOut: st.LeftOut,
 			Attempts: st.Attempts, Calls: st.Calls, Retries: st.Retries, Refused: st.Refused,
-			Pending: st.Pending, Cancelled: st.Cancelled, Skipped: st.Skipped,
+			Pending: st.Pending, Cancelled: st.Cancelled, Skipped: st.Skipped, Unclear: st.Unclear,
 		}
+		sum.Unclear += st.Unclear
 		if i < len(defs) {
 			step.Action = defs[i].Action
 		}

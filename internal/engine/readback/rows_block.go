@@ -59,6 +59,7 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 		row.State, row.LeftOut = report.StateCancelled, true
 	case r.bulk.Status.State.Final():
 		row.State, row.Reason, row.Attempts = report.StateCancelled, r.bulk.Status.CancelCause, 0
+		called(&row, s, i)
 	default:
 		row.State, row.Attempts = report.StateReady, 0
 		if !r.counted {
@@ -66,6 +67,31 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 		}
 	}
 	return row
+}
+
+// What is said of cancelled items that the service may have done.
+const (
+	calledUnclear = "it was called without a clear answer: the service may have done it"
+	mayBeCalled   = "it may have been in a call when a node died: the service may have done it"
+)
+
+// called notes what is known of the calls of an item that was cancelled.
+func called(row *report.Row, s *block.State, i int) {
+	for k := range s.Retries {
+		if again := &s.Retries[k]; again.Items.Has(i) {
+			row.Attempts = int(again.Attempt) - 1
+			if again.Fails > 0 {
+				row.Attempts = max(row.Attempts, 1) // attempts during an outage are not counted, and yet it was called
+			}
+		}
+	}
+	if !s.Unclear.Has(i) {
+		return
+	}
+	row.Code, row.Message = report.CodeUnclear, calledUnclear
+	if row.Attempts == 0 {
+		row.Message = mayBeCalled
+	}
 }
 
 // waits notes that an item waits for another attempt, if it does.

@@ -29,10 +29,13 @@ func (f *ItemFilter) match(x *report.Row) bool {
 
 // state returns the only state that matching items can have; empty: any.
 func (f *ItemFilter) state() report.State {
-	if f.Code != "" { // only failed items have a code
-		return report.StateFailed
+	switch f.Code {
+	case "":
+		return f.State
+	case report.CodeUnclear:
+		return report.StateCancelled
 	}
-	return f.State
+	return report.StateFailed // no other items have a code
 }
 
 // scan bounds the work for one page of a list: a page that finds little ends early, with a cursor.

@@ -29,7 +29,7 @@ func (s *Results) Report(ctx context.Context, id string) (api.Report, error) {
 	}
 	out := api.Report{
 		ID: id, Name: view.Name, Tenant: view.Tenant, State: view.State, Reason: view.Reason, Outcome: view.Outcome,
-		RetryOf: view.RetryOf, UndoOf: view.UndoOf, Counts: view.Counts,
+		RetryOf: view.RetryOf, UndoOf: view.UndoOf, Counts: view.Counts, Unclear: rep.Unclear,
 		Duplicates: view.Duplicates, BadLines: view.BadLines, Steps: stepReports(&view, &rep.Summary), Waited: waitedOf(rep.Waited), StartedAt: view.StartedAt,
 		FinishedAt: view.FinishedAt, Duration: api.Duration(rep.Duration), Durability: view.Durability, Losses: view.Losses,
 	}
@@ -55,7 +55,7 @@ func stepReports(b *api.BulkAction, sum *report.Summary) []api.StepReport {
 			StepProgress: api.StepProgress{
 				Step: st.Name, Action: st.Action, Done: int64(st.Done), Failed: int64(st.Failed), LeftOut: int64(st.LeftOut),
 				Attempts: int64(st.Attempts), Calls: int64(st.Calls), Retries: int64(st.Retries), Refused: int64(st.Refused),
-				Pending: int64(st.Pending), Cancelled: int64(st.Cancelled), Skipped: int64(st.Skipped),
+				Pending: int64(st.Pending), Cancelled: int64(st.Cancelled), Skipped: int64(st.Skipped), Unclear: st.Unclear,
 			},
 			Rate: st.Rate, P50: api.Duration(st.Latency.P50), P95: api.Duration(st.Latency.P95), P99: api.Duration(st.Latency.P99),
 			Max: api.Duration(st.Latency.Max),

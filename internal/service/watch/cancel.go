@@ -18,6 +18,9 @@ func cancelPreview(p *api.Progress, undo bool) *api.CancelPreview {
 	}
 	out := &api.CancelPreview{Items: p.Counts.Ready + p.Counts.Waiting, InFlight: p.Counts.InFlight}
 	out.Text = endText(out, undo)
+	for i := range p.Steps {
+		out.Unclear += p.Steps[i].Unclear
+	}
 	for i := 1; i < len(p.Steps); i++ {
 		if n := p.Steps[i].Pending; n > 0 {
 			x := api.BegunStep{Done: p.Steps[i-1].Step, Next: p.Steps[i].Step, Items: n}

@@ -1,0 +1,66 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/testkit/nodetest"
+)
+
+// An item that was called without a clear answer, and is then cancelled, may be done: everything that shows it says so.
+func TestCancelledItemsWithoutAClearAnswerAreSaidToBeMaybeDone(t *testing.T) {
+	t.Parallel()
+	hangs := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "award", BatchSize: 1,
+		Retry: weir.Backoff{MaxAttempts: 5, Base: time.Hour, Cap: time.Hour}, Handle: func(_ context.Context,
+			b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+			if b.Item(0).ID == "u0" {
+				return errors.New("connection reset after the request was sent")
+			}
+			b.Done(0, json.RawMessage("{}"))
+			return nil
+		}})
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{hangs}})
+	made := n.Make(`{"name":"spring","tenant":"growth","steps":[{"action":"award"}]}`, "{\"id\":\"u1\"}\n{\"id\":\"u0\"}\n")
+	p := progressUntil(n, made.ID, "u0 waits and u1 is done", func(p *api.Progress) bool { return p.Counts.Waiting == 1 && p.Counts.Done == 1 })
+	if p.Cancel == nil || p.Cancel.Unclear != 1 || p.Steps[0].Unclear != 1 {
+		t.Errorf("preview of a cancel = %+v, steps = %+v, want 1 unclear item", p.Cancel, p.Steps)
+	}
+	b := newBrowser(t, n)
+	_, page := b.get("/ui/bulk-actions/" + made.ID + "/cancel")
+	b.want(page, "No clear answer 1 item was called and gave no clear answer so far: the service may have done the work")
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/cancel", "{}", 200, nil)
+	progressUntil(n, made.ID, "cancelled", func(p *api.Progress) bool { return p.State == api.Cancelled })
+
+	var r api.Report
+	n.Call("GET", "/v1/bulk-actions/"+made.ID+"/report", "", 200, &r)
+	if r.Unclear != 1 || r.Steps[0].Unclear != 1 || r.Counts.Cancelled != 1 {
+		t.Errorf("report: %d unclear, steps %+v, counts %+v", r.Unclear, r.Steps, r.Counts)
+	}
+	var found api.Found
+	n.Call("POST", "/v1/items/lookup", `{"id":"u0"}`, 200, &found)
+	if len(found.History) != 1 || found.History[0].Attempts != 1 || found.History[0].Code != "no_clear_answer" || found.History[0].History[0].Code != "no_clear_answer" {
+		t.Errorf("item = %+v, want cancelled after 1 attempt with the code no_clear_answer", found.History)
+	}
+	var list struct{ Data []api.ItemResult }
+	n.Call("GET", "/v1/bulk-actions/"+made.ID+"/items?code=no_clear_answer", "", 200, &list)
+	if len(list.Data) != 1 || list.Data[0].ID != "u0" {
+		t.Errorf("items with the code = %+v, want u0", list.Data)
+	}
+	for path, want := range map[string]string{
+		"/bulk-actions/" + made.ID + "/report":                       "1 cancelled item has no clear answer: the service may have done the work.",
+		"/bulk-actions/" + made.ID + "/items":                        "no_clear_answer it was called without a clear answer: the service may have done it",
+		"/bulk-actions/" + made.ID + "/results?state=all&format=csv": "u0,cancelled,award,no_clear_answer,it was called without a clear answer: the service may have done it,user,1,",
+		"/items/" + found.History[0].Item:                            "cancelled after 1 attempt: no_clear_answer it was called without a clear answer",
+	} {
+		_, page := b.get("/ui" + path)
+		b.want(page, want)
+	}
+	_, page = b.post("/ui/items", url.Values{"id": {"u0"}})
+	b.want(page, "cancelled after 1 attempt: no_clear_answer it was called without a clear answer")
+}
