@@ -3,6 +3,7 @@ package assembly_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -76,6 +77,14 @@ type slowSeries struct {
 	store.Store
 	mu   sync.Mutex
 	slow time.Duration
+	dead bool // nothing is written any more
+}
+
+// die has the store refuse further series, as if the node were killed.
+func (s *slowSeries) die() {
+	s.mu.Lock()
+	s.dead = true
+	s.mu.Unlock()
 }
 
 func (s *slowSeries) take(d time.Duration) {
@@ -86,8 +95,11 @@ func (s *slowSeries) take(d time.Duration) {
 
 func (s *slowSeries) Swap(ctx context.Context, name string, old, value []byte) ([]byte, error) {
 	s.mu.Lock()
-	d := s.slow
+	d, dead := s.slow, s.dead
 	s.mu.Unlock()
+	if dead && strings.HasPrefix(name, "series/") {
+		return nil, errors.New("killed")
+	}
 	if d > 0 && strings.HasPrefix(name, "series/") {
 		select {
 		case <-time.After(d):
@@ -146,5 +158,31 @@ func TestASeriesShowsWhatTheDownstreamSaw(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A node that is killed has stored all but the last three seconds of its counts, whenever that is.
+func TestAKilledNodeLosesAtMostThreeSecondsOfItsCounts(t *testing.T) {
+	for _, after := range []time.Duration{9 * time.Second, 14 * time.Second, 19900 * time.Millisecond} {
+		t.Run(fmt.Sprintf("killed after %v", after), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var p paced
+				m := memstore.New(memstore.Options{})
+				defer func() { _ = m.Close() }()
+				st := &slowSeries{Store: m}
+				q := startQuiet(t, st, p.step())
+				time.Sleep(time.Until(time.Now().Truncate(10 * time.Second).Add(10 * time.Second)))
+				q.submit("push", "", 60*25, "1")
+				began := time.Now()
+				time.Sleep(after)
+				st.die()
+				killed := time.Now()
+				time.Sleep(30 * time.Second)
+				all, err := q.Series.Hour(t.Context(), "")
+				if want := p.between(began, killed.Add(-3*time.Second)); err != nil || want == 0 || all.Done.Sum() < want {
+					t.Errorf("the hour has %v items, want the %v that were done 3 s before the node was killed (%v)", all.Done.Sum(), want, err)
+				}
+			})
+		})
 	}
 }

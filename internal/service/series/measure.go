@@ -57,8 +57,9 @@ func (s *Series) counted(at, now time.Time) map[string]engine.Tally {
 
 func add(a, b int64) int64 { return a + b }
 
-// measure adds what was counted since the last sample to this node's records, and writes them.
-func (s *Series) measure(ctx context.Context, at time.Time, counted map[string]engine.Tally) error {
+// measure adds what was counted since it was called last to this node's records, and writes them. At the end of a step,
+// the leader adds what all nodes have.
+func (s *Series) measure(ctx context.Context, at time.Time, counted map[string]engine.Tally, ends bool) error {
 	if !at.After(s.until) {
 		return nil // the clock was set back: nothing was counted until then
 	}
@@ -69,8 +70,7 @@ func (s *Series) measure(ctx context.Context, at time.Time, counted map[string]e
 	var failures []error
 	for i, part := range parts {
 		step := grid.At(part.Step)
-		fresh := s.open == nil || !s.open.start.Equal(step.Truncate(s.windowLen()))
-		if fresh {
+		if s.open == nil || !s.open.start.Equal(step.Truncate(s.windowLen())) {
 			if i > 0 {
 				failures = append(failures, s.put(ctx))
 			}
@@ -78,8 +78,8 @@ func (s *Series) measure(ctx context.Context, at time.Time, counted map[string]e
 			s.open = &opened{start, series.New(fleetMeasures, start, s.every, 0), map[string]*series.Series{}}
 		}
 		values := partOf(counted, part)
-		if i == len(parts)-1 && s.engine.Leads() {
-			failures = append(failures, s.lead(ctx, at, values, fresh))
+		if ends && i == len(parts)-1 && s.engine.Leads() {
+			failures = append(failures, s.lead(ctx, at, values))
 		}
 		s.open.addAll(step, values)
 	}
@@ -113,7 +113,7 @@ func partOf(counted map[string]engine.Tally, part series.Part) map[string][]floa
 
 // lead adds what all nodes together have, which the leader measures for all, and looks after the
 // records of all nodes.
-func (s *Series) lead(ctx context.Context, at time.Time, steps map[string][]float64, fresh bool) error {
+func (s *Series) lead(ctx context.Context, at time.Time, steps map[string][]float64) error {
 	all, resources, err := s.fleet.Levels(ctx)
 	if err != nil {
 		return err
@@ -125,10 +125,11 @@ func (s *Series) lead(ctx context.Context, at time.Time, steps map[string][]floa
 		}
 		levels(steps[name], l)
 	}
-	if fresh {
-		return s.tidy(ctx, at)
+	if s.tidied.Equal(s.open.start) {
+		return nil
 	}
-	return nil
+	s.tidied = s.open.start
+	return s.tidy(ctx, at)
 }
 
 // addAll adds a step, by resource.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +21,9 @@ import (
 const (
 	// every is the step of the series of an hour, and how often a node measures.
 	every = 10 * time.Second
+	// saves is how often in a step a node stores what it has counted: a crash loses no more than that part of a step, and
+	// the second that the counts themselves may be old.
+	saves = 5
 	// inWindow is the number of steps in one record, which become one step of the series of a day.
 	inWindow = 30
 	// inHour and inDay are the numbers of steps of the two series.
@@ -54,6 +59,7 @@ type Series struct {
 	seen   map[string]engine.Tally // what was counted at the last sample; a part of it may be in no step yet
 	seenAt time.Time
 	late   backlog
+	tidied time.Time // the start of the record with which the others were last looked after
 }
 
 // window is what one node measured in inWindow steps; once the leader has looked after it, in one
@@ -90,12 +96,16 @@ func (s *Series) windowLen() time.Duration { return inWindow * s.every }
 // sample takes.
 const stopFor = 2 * time.Second
 
-// Run measures at every multiple of the step until ctx ends, and then once more.
+// Run measures at every multiple of the step until ctx ends, and then once more. In between it stores what was counted.
 func (s *Series) Run(ctx context.Context) {
 	failing := false
+	next := time.Now().Truncate(s.every).Add(s.every)
 	for {
-		next := time.Now().Truncate(s.every).Add(s.every)
-		wait := time.NewTimer(time.Until(next))
+		at := time.Now().Truncate(s.every / saves).Add(s.every / saves)
+		if at.After(next) {
+			at = next
+		}
+		wait := time.NewTimer(time.Until(at))
 		select {
 		case <-ctx.Done():
 			wait.Stop()
@@ -103,7 +113,13 @@ func (s *Series) Run(ctx context.Context) {
 			return
 		case <-wait.C:
 		}
-		err := s.Sample(ctx, next)
+		var err error
+		if at.Before(next) {
+			err = s.save(ctx)
+		} else {
+			err = s.Sample(ctx, next)
+			next = time.Now().Truncate(s.every).Add(s.every)
+		}
 		if err != nil && !failing && ctx.Err() == nil {
 			s.log.LogAttrs(ctx, slog.LevelWarn, "time series not written, will be tried again", slog.Any("error", err))
 		}
@@ -136,7 +152,24 @@ func (s *Series) Sample(ctx context.Context, at time.Time) error {
 		at = now
 	}
 	counted := s.counted(at, now)
-	return errors.Join(s.measure(ctx, at, counted), s.follow(ctx, moved))
+	return errors.Join(s.measure(ctx, at, counted, true), s.follow(ctx, moved))
+}
+
+// save stores what was counted in the step that has begun, if there is anything.
+func (s *Series) save(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, s.every/saves)
+	defer cancel()
+	now := time.Now().Round(0)
+	if !now.Truncate(s.every).Equal(s.until.Truncate(s.every)) {
+		return nil // a step has ended: it is measured at once
+	}
+	counted := s.counted(now, now)
+	if !slices.ContainsFunc(slices.Collect(maps.Values(counted)), func(t engine.Tally) bool { return t != engine.Tally{} }) {
+		return nil
+	}
+	return s.measure(ctx, now, counted, false)
 }
 
 // Sweep removes the series of bulk actions that are gone.
