@@ -151,7 +151,18 @@ func TestLanesPinsAndScale(t *testing.T) {
 		t.Errorf("scale %+v", sc)
 	}
 	close(gate)
-	n.Until(b.ID, api.Completed)
+	ended := n.Until(b.ID, api.Completed)
+
+	n.Call("PUT", at+"/pin", fmt.Sprintf(`{"workers":7,"until":%q,"reason":"after it"}`, until.Format(time.RFC3339)), 200, nil)
+	var of, about api.Decisions
+	n.Eventually("something is decided about the lane after the end", func() bool {
+		n.Call("GET", at+"/decisions", "", 200, &of)
+		return of.Data[0].At.After(ended.FinishedAt)
+	})
+	n.Call("GET", "/v1/bulk-actions/"+b.ID+"/decisions", "", 200, &about)
+	if len(about.Data) == 0 || about.Data[0].At.After(ended.FinishedAt) {
+		t.Errorf("it ended at %v, and its decisions are %+v", ended.FinishedAt, about.Data)
+	}
 }
 
 // TestAKeyOfATenantSeesNothingOfTheLoadOfOthers: the sums of nodes and of the fleet are those of the lanes that it sees.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -115,18 +116,35 @@ func (s *Fleet) Decisions(ctx context.Context, id weir.LaneID, most int) ([]api.
 	return out, err
 }
 
-// BulkDecisions returns the latest decisions about the lanes of a bulk action, the newest first.
+// BulkDecisions returns the latest decisions about the lanes of a bulk action that concern it, the newest first: those made
+// while it ran, and of each lane the one that was in force when it started.
 func (s *Fleet) BulkDecisions(ctx context.Context, b *engine.BulkAction, most int) ([]api.Decision, error) {
+	p, err := b.Now(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := []api.Decision{}
 	for _, lane := range b.Lanes() {
-		list, err := s.Decisions(ctx, lane, most)
+		list, err := s.Decisions(ctx, lane, math.MaxInt)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, list...)
+		out = append(out, duringRun(list, p.Started, p.Finished)...)
 	}
 	slices.SortStableFunc(out, func(a, b api.Decision) int { return b.At.Compare(a.At) })
 	return out[:min(len(out), most)], nil
+}
+
+// duringRun returns the decisions of a lane, the newest first, that were in force between two times; zero: it goes on.
+func duringRun(list []api.Decision, from, to time.Time) []api.Decision {
+	if !to.IsZero() {
+		list = slices.DeleteFunc(list, func(d api.Decision) bool { return d.At.After(to) })
+	}
+	before := slices.IndexFunc(list, func(d api.Decision) bool { return d.At.Before(from) && !d.Shadow })
+	if before < 0 {
+		return list
+	}
+	return list[:before+1]
 }
 
 func decisionOf(d *weir.Decision) api.Decision {
