@@ -124,6 +124,7 @@ type BulkAction struct {
 	RetryOf     string     `json:"retry_of,omitempty"`
 	UndoOf      string     `json:"undo_of,omitempty"`
 	Retries     []string   `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that retried items of this one; not in lists"`
+	Retried     *Retried   `json:"retried,omitempty" doc:"What became of the items that retries took; not in lists, and not set if a retry is no longer kept or if there are more than 50"`
 	UndoneBy    string     `json:"undone_by,omitempty" doc:"The bulk action that undoes this one"`
 	Undone      *Undone    `json:"undone,omitempty" doc:"How far undone_by has come"`
 	Schedule    string     `json:"schedule,omitempty" doc:"The schedule that created it"`
@@ -140,6 +141,16 @@ type BulkAction struct {
 	Losses      []Loss     `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost before this bulk action ended"`
 	Progress    *Progress  `json:"progress,omitempty" doc:"Its progress; only in lists with progress=true, and until it ends"`
 	Links       Links      `json:"links"`
+}
+
+// Retried says what became of the items of a bulk action that retries took, including retries of retries.
+type Retried struct {
+	Failed      int64  `json:"failed" doc:"Failed items that were retried"`
+	Cancelled   int64  `json:"cancelled" doc:"Cancelled items that were retried"`
+	Done        int64  `json:"done" doc:"How many of both are done now"`
+	FailedAgain int64  `json:"failed_again" doc:"How many have failed again"`
+	Left        int64  `json:"left" doc:"How many have not ended yet"`
+	Text        string `json:"text" doc:"The same, for people" example:"All 50 failed items were retried: 50 done"`
 }
 
 // Undone says how far the undo of a bulk action has come.

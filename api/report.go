@@ -14,6 +14,7 @@ type Report struct {
 	Retries    []string     `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that retried items of this one"`
 	UndoOf     string       `json:"undo_of,omitempty"`
 	UndoneBy   string       `json:"undone_by,omitempty" doc:"The bulk action that undoes this one"`
+	Undone     *Undone      `json:"undone,omitempty" doc:"How far undone_by has come. The counts are those before it"`
 	Combined   *Counts      `json:"combined,omitempty" doc:"Counts that include the retries"`
 	Counts     Counts       `json:"counts"`
 	Unclear    int64        `json:"unclear,omitempty" doc:"Items that did not end, or were cancelled, after a call without a clear answer: the service may have done them. They have the code no_clear_answer when they are cancelled"`

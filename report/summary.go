@@ -19,6 +19,7 @@ type Summary struct {
 	Outcome    string      `json:"outcome,omitempty"` // empty unless it has completed
 	RetryOf    string      `json:"retry_of,omitempty"`
 	Retries    []string    `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
+	Undone     *Undone     `json:"undone,omitempty"`  // nil: it was not undone. The counts are those before it
 	StartedAt  time.Time   `json:"started_at,omitzero"`
 	FinishedAt *time.Time  `json:"finished_at,omitempty"` // nil while it runs
 	Duration   Duration    `json:"duration"`
@@ -35,6 +36,15 @@ type Summary struct {
 	// of its item after all retries. Nil: no retries.
 	Combined *weir.Counts `json:"combined,omitempty"`
 	Files    []File       `json:"files"` // filled in by Writer.Close
+}
+
+// Undone tells how far the undo of a bulk action has come.
+type Undone struct {
+	By     string `json:"by"`              // the bulk action that undoes it
+	State  string `json:"state,omitempty"` // its state; empty: it is no longer kept
+	Items  int64  `json:"items"`
+	Done   int64  `json:"done"`
+	Failed int64  `json:"failed"`
 }
 
 // Step tells what happened at one step.

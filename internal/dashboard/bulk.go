@@ -42,7 +42,6 @@ type bulkHead struct {
 	Again    bool   // a template can be made of it
 	NoSched  string // why no schedule can be made of it, empty if one can
 	Tabs     []tab
-	Retried  *retriedSum // what became of failed items that were retried, nil if that is not known
 }
 
 // tab is one of the pages of a bulk action.
@@ -70,7 +69,7 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 	if h.Bulk.State.Final() {
 		report = "Report"
 	}
-	h.Tabs = []tab{{Name: "Progress"}, {Name: "Items", Path: "/items"}, {Name: "Errors", Path: "/errors", Count: h.Progress.Counts.Failed},
+	h.Tabs = []tab{{Name: "Progress"}, {Name: "Items", Path: "/items"}, {Name: "Errors", Path: "/errors", Count: h.stillFailed()},
 		{Name: "Timeline", Path: "/timeline"}, {Name: "Decisions", Path: "/decisions"}, {Name: "Rules", Path: "/rules"}, {Name: report, Path: "/report"}}
 	if h.Bulk.State == api.Draft { // the others need items that were accepted
 		h.Tabs = slices.DeleteFunc(h.Tabs, func(t tab) bool { return t.Path != "" && t.Path != "/timeline" && t.Path != "/rules" })
@@ -83,6 +82,27 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 		title = current + " of " + h.Bulk.Name
 	}
 	return h, content{Title: title, Nav: "Bulk actions", Weir: []string{"weir get " + id, "weir watch " + id}}, nil
+}
+
+// stillFailed counts the failed items as they are after all retries.
+func (h *bulkHead) stillFailed() int64 {
+	n := h.Progress.Counts.Failed
+	if r := h.Bulk.Retried; r != nil {
+		n += r.FailedAgain - r.Failed
+	}
+	return max(n, 0)
+}
+
+// FailedIs names the failed items of the sum.
+func (h bulkHead) FailedIs() string {
+	r := h.Bulk.Retried
+	switch failed := h.Progress.Counts.Failed; {
+	case failed == 0 || r == nil || r.Failed == 0:
+		return "Failed"
+	case r.Failed >= failed:
+		return "Failed, all retried"
+	}
+	return "Failed, " + format.Count(r.Failed) + " retried"
 }
 
 // bulkPage shows how far a bulk action is, when it ends, and what keeps it.
@@ -149,7 +169,7 @@ func (page *bulkPage) draw(ctx context.Context, v *visit) error {
 		return nil
 	}
 	s, err := v.api.BulkSeries(ctx, page.Bulk.ID)
-	ended := plus(s.Done, s.Failed, s.Cancelled)
+	ended := plus(s.Done, s.Failed, withoutLast(s.Cancelled, neverProcessed(page.Progress.Counts, page.Progress.Steps)))
 	if !page.Bulk.State.Final() && s.Points > 0 {
 		// The last step has only begun, and holds everything since the last measurement: as a speed that is too much.
 		s.Points--
@@ -197,13 +217,13 @@ func (page *bulkPage) why(p *api.Progress) {
 	for i, c := range p.WaitingOn {
 		text := c.Text
 		if c.Detail != "" {
-			text += ": " + strings.TrimRight(c.Detail, ".")
+			text = format.Clause(text) + ": " + c.Detail
 		}
 		if i == 0 {
 			page.Why = text
 			continue
 		}
-		page.WhyMore += text + ". "
+		page.WhyMore += format.Stop(text) + " "
 	}
 	switch k := p.Counts; p.State {
 	case api.Stopped:

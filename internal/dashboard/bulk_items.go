@@ -172,6 +172,7 @@ func (d *Dashboard) bulkDecisions(ctx context.Context, v *visit) (content, error
 type happening struct {
 	api.Event
 	Icon, Class string
+	Says        string // what happened, and who did it
 }
 
 // signsOfEvents has a sign for each kind of event.
@@ -189,8 +190,10 @@ var signsOfEvents = map[string]sign{
 func (v *visit) events(ctx context.Context, id string, most int) (list []happening, err error) {
 	events, err := v.api.Timeline(ctx, id, most)
 	for _, e := range events {
-		e.Text = strings.TrimSuffix(e.Text, ".") // the page ends the sentence, after the name of the actor
-		h := happening{e, "info", "faint"}
+		h := happening{Event: e, Icon: "info", Class: "faint", Says: format.Stop(e.Text)}
+		if e.Actor != "" {
+			h.Says = format.Stop(format.Clause(e.Text) + ", by " + e.Actor)
+		}
 		if s, ok := signsOfEvents[e.Kind]; ok {
 			h.Icon, h.Class = s.Icon, s.Class
 		}

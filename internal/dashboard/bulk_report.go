@@ -63,7 +63,8 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 	}
 	if r.Duration > 0 {
 		page.Took = format.Duration(time.Duration(r.Duration))
-		page.Speed = format.Speed(float64(finished(r.Counts)) / time.Duration(r.Duration).Seconds())
+		processed := finished(r.Counts) - neverProcessed(r.Counts, h.Progress.Steps)
+		page.Speed = format.Speed(float64(processed) / time.Duration(r.Duration).Seconds())
 	}
 	if f := r.Forecast; f != nil {
 		page.Forecast = comparedWith(f, time.Duration(r.Duration))
@@ -100,14 +101,34 @@ func inOneSentence(r *api.Report) string {
 	switch {
 	case !r.State.Final():
 		return "This report is as of now. It is final when the bulk action has ended."
+	case r.Undone != nil:
+		return fmt.Sprintf("%s of %s were done%s. %s", format.Count(k.Done), format.Items(k.Total), after, undoneInOneSentence(r.Undone))
 	case k.Done == k.Total:
 		return "All " + format.Items(k.Total) + " are done" + after + "."
 	case r.State == api.Cancelled:
-		return fmt.Sprintf("It was cancelled: %s of %s were done before.", format.Count(k.Done), format.Items(k.Total))
+		text := fmt.Sprintf("It was cancelled: %s of %s were done before", format.Count(r.Counts.Done), format.Items(k.Total))
+		if by := k.Done - r.Counts.Done; by > 0 {
+			text += fmt.Sprintf(", %s later by retries", format.Count(by))
+		}
+		return text + "."
 	case k.Failed > 0:
 		return fmt.Sprintf("%s of %s are done, %s failed%s.", format.Count(k.Done), format.Items(k.Total), format.Count(k.Failed), after)
 	}
 	return fmt.Sprintf("%s of %s are done, %s were left out.", format.Count(k.Done), format.Items(k.Total), format.Count(k.Cancelled))
+}
+
+// undoneInOneSentence says how far the undo of a bulk action has come.
+func undoneInOneSentence(u *api.Undone) string {
+	switch words := undoWords(u); {
+	case words == "":
+		return "It was undone later."
+	case !u.State.Final():
+		return "It is being undone: " + words + " so far."
+	case u.Done < u.Items:
+		return "It was partly undone: " + words + "."
+	default:
+		return "It was undone: " + words + "."
+	}
 }
 
 // unclear says how many items may be done although they are not shown as done; empty if there are none.

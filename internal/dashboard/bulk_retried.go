@@ -11,7 +11,6 @@ import (
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
-	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // errorLine is a group of failures, with how many of them were not retried or discarded yet.
@@ -45,9 +44,6 @@ func (v *visit) errorLines(ctx context.Context, h *bulkHead) (lines []errorLine,
 	for _, g := range open.Data {
 		still[kind{g.Step, g.Code, g.Message}] += g.Count
 	}
-	if h.Retried, err = v.retriedSum(ctx, &h.Bulk); err != nil {
-		return nil, 0, err
-	}
 	became := becameOf(h, open.Items)
 	for _, g := range groups {
 		lines = append(lines, errorLine{g, min(g.Count, still[kind{g.Step, g.Code, g.Message}]), became})
@@ -55,56 +51,13 @@ func (v *visit) errorLines(ctx context.Context, h *bulkHead) (lines []errorLine,
 	return lines, open.Items, nil
 }
 
-// retriedSum sums up the retries of a bulk action.
-type retriedSum struct {
-	IDs                       []string
-	Items, Done, Failed, Left int64
-}
-
-// mostRetries is how many retries a page sums up.
-const mostRetries = 10
-
-// retriedSum sums up the retries of a bulk action, if there are few and all of them are kept.
-func (v *visit) retriedSum(ctx context.Context, b *api.BulkAction) (*retriedSum, error) {
-	if len(b.Retries) == 0 || len(b.Retries) > mostRetries {
-		return nil, nil
-	}
-	s := &retriedSum{IDs: b.Retries}
-	for _, id := range b.Retries {
-		p, err := v.api.Progress(ctx, id)
-		if client.IsCode(err, "not_found") {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.Items += p.Counts.Total
-		s.Done += p.Counts.Done
-		s.Failed += p.Counts.Failed
-		s.Left += p.Counts.Ready + p.Counts.Waiting + p.Counts.InFlight
-	}
-	return s, nil
-}
-
-// Says tells how many items were retried, and how they ended.
-func (s *retriedSum) Says() string {
-	text := fmt.Sprintf("%s retried: %s done", format.Items(s.Items), format.Count(s.Done))
-	if s.Failed > 0 {
-		text += fmt.Sprintf(", %s failed again", format.Count(s.Failed))
-	}
-	if s.Left > 0 {
-		text += fmt.Sprintf(", %s left to do", format.Count(s.Left))
-	}
-	return text + "."
-}
-
-// becameOf says what happened to the failed items that are not left: a retry can also take cancelled ones.
+// becameOf says what happened to the failed items that are not left.
 func becameOf(h *bulkHead, left int64) string {
 	gone := h.Progress.Counts.Failed - left
 	switch {
 	case len(h.Bulk.Retries) == 0:
 		return "discarded"
-	case h.Retried != nil && h.Progress.Counts.Cancelled == 0 && h.Retried.Items == gone:
+	case h.Bulk.Retried != nil && h.Bulk.Retried.Failed == gone:
 		return "retried"
 	}
 	return "retried or discarded"

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -69,8 +70,16 @@ func (b *browser) do(req *http.Request) (status int, page string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		if at := doubleStop.FindString(text(b.t, string(raw))); at != "" {
+			b.t.Errorf("%s: a sentence ends twice: %q", req.URL.Path, at)
+		}
+	}
 	return resp.StatusCode, string(raw)
 }
+
+// doubleStop finds a full stop that was written after a text which has its own.
+var doubleStop = regexp.MustCompile(`.{0,60}[^. ] ?\. ?\.( |$)`)
 
 func (b *browser) get(path string) (status int, page string) {
 	b.t.Helper()

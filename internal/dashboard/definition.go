@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/goccy/go-yaml"
+	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // definition writes a value as people edit it, empty if nothing is set.
@@ -31,7 +32,7 @@ func (s *sheet) define(name string, into any) {
 		return
 	}
 	if err := strictly(raw, into); err != nil {
-		i.Fault = err.Error() + "."
+		i.Fault = format.Stop(err.Error())
 	}
 }
 

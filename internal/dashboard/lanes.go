@@ -125,7 +125,7 @@ func enough(s *api.Scale, set *api.ScalingSettings) string {
 	}
 	switch {
 	case set.Paused != "":
-		return "Scaling is paused: " + set.Paused + ". Every lane keeps the workers that it has."
+		return format.Stop("Scaling is paused: "+set.Paused) + " Every lane keeps the workers that it has."
 	case s.DesiredNodes > s.Nodes:
 		return fmt.Sprintf("There are not enough nodes: the load needs %d, and %s. More workers would not fit.", s.DesiredNodes,
 			format.Plural(int64(s.Nodes), "runs", "run"))

@@ -283,10 +283,7 @@ func sentence(s string) string {
 	if word := strings.TrimRight(first, ",;"); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" && word != "" {
 		s = strings.ToUpper(s[:1]) + s[1:]
 	}
-	if last := s[len(s)-1]; last != '.' && last != '?' && last != '!' {
-		s += "."
-	}
-	return s
+	return format.Stop(s)
 }
 
 // describe saves a change of the draft's description.

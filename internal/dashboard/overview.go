@@ -72,7 +72,7 @@ func todos(lines []line) (all []todo) {
 			t.harm, t.Says, t.Text, t.Verb, t.Failures = 3, "was stopped by its rule", l.Reason, verbNamed("resume"), l.Counts.Failed > 0
 		case l.State == api.Running && l.Bar == "waiting" && l.LastError != nil && l.LastError.Failing:
 			t.harm, t.Icon, t.Class, t.Says, t.Verb = 4, "warn", "failed", "does not move", verbNamed("pause")
-			t.Text = fmt.Sprintf("%s. %s wait; none is lost.", l.Waiting, format.Items(l.Counts.Ready+l.Counts.Waiting))
+			t.Text = fmt.Sprintf("%s %s wait; none is lost.", format.Stop(l.Waiting), format.Items(l.Counts.Ready+l.Counts.Waiting))
 		case l.State == api.Awaiting:
 			t.harm, t.Says, t.Verb = 2, "has finished its canary", verbNamed("approve")
 			t.Text = fmt.Sprintf("%s of %s done. %s for approval.", format.Count(l.Counts.Done), format.Items(l.Finished),

@@ -70,9 +70,9 @@ func outageOf(v *visit, r *api.ResourceStatus) outage {
 	} else if o.Calls > 0 {
 		x.Text = fmt.Sprintf("%s of %s failed", format.Count(int64(o.Failed)), format.Plural(int64(o.Calls), "call", "calls"))
 		if o.Code != "" {
-			x.Text += ", the last with " + strings.TrimRight(o.Code, ".")
+			x.Text += ", the last with " + o.Code
 		}
-		x.Text += ". "
+		x.Text = format.Stop(x.Text) + " "
 	}
 	x.Text += format.Plural(r.Ready, "item is", "items are") + " ready and wait; no attempts are used up."
 	if o.Probes > 0 {

@@ -48,7 +48,7 @@ func TestAllPagesAgreeAboutARetry(t *testing.T) {
 	n.Until(got.Retries[0], api.Completed)
 
 	_, page := b.get(at + "/errors")
-	b.want(page, "2 items retried: 2 done. See the retry", "Retry all that are left", "Retry 1 item")
+	b.want(page, "2 of 3 failed items were retried: 2 done. See the retry", "Retry all that are left", "Retry 1 item")
 	b.lacks(page, "Retry 2", "Retry 3")
 	_, page = b.get(at + "/report")
 	b.want(page, "3 of 4 items are done, 1 failed, with its retries.", "of these 2 by retries", "Failed 1 3 before retries", "3 + 1 + 0 = 4")
@@ -69,9 +69,19 @@ func TestAllPagesAgreeAboutARetry(t *testing.T) {
 	b.post(at+"/retry", url.Values{"once": {"b"}})
 	_, page = b.get(at + "/errors")
 	b.lacks(page, "Retry 1", "Retry all", "discarded")
-	b.want(page, "3 items retried: ", "retried")
+	b.want(page, "All 3 failed items were retried: ", "retried")
 	_, page = b.get(at)
 	b.lacks(page, "Retry 1")
+	n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got)
+	for _, id := range got.Retries {
+		n.Until(id, api.Completed)
+	}
+	_, page = b.get(at)
+	b.want(page, "Failed, all retried 3", "All 3 failed items were retried: 3 done.", "Errors Timeline") // without a number beside the errors
+	n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got)
+	if want := (api.Retried{Failed: 3, Done: 3, Text: "All 3 failed items were retried: 3 done"}); got.Retried == nil || *got.Retried != want {
+		t.Errorf("retried = %+v, want %+v", got.Retried, want)
+	}
 }
 
 func TestAnItemIsRetriedOnlyWhenItsBulkActionHasEnded(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // likePrefix begins the value of a choice that is a bulk action, and not a template.
@@ -241,7 +242,7 @@ func (s *sheet) tenantOf(ctx context.Context, v *visit, n *api.NewBulkAction) er
 		i.Value = t.Tenant
 	case t.Tenant:
 	default:
-		i.Fault = fmt.Sprintf("The template %s belongs to the tenant %s.", titleOf(&t), t.Tenant)
+		i.Fault = format.Stop(fmt.Sprintf("The template %s belongs to the tenant %s", titleOf(&t), t.Tenant))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"html/template"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -48,6 +49,19 @@ func plus(columns ...api.Column) api.Column {
 		}
 	}
 	return sum
+}
+
+// withoutLast returns a column of counts without the last n of what it counts.
+func withoutLast(c api.Column, n int64) api.Column {
+	out, left := slices.Clone(c), float64(n)
+	for i := len(out) - 1; i >= 0 && left > 0; i-- {
+		if out[i] != nil {
+			rest := max(*out[i]-left, 0)
+			left -= *out[i] - rest
+			out[i] = &rest
+		}
+	}
+	return out
 }
 
 // last returns the newest known value of a column.

@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // sessionFor is how long a person stays signed in.
@@ -84,7 +86,7 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if _, err := v.api.WhoAmI(r.Context()); err != nil {
 		fault := "The key could not be checked: " + err.Error()
 		if refused := refusal(err); refused != nil {
-			fault = refused.Title + ". " + refused.Fix
+			fault = format.Stop(refused.Title) + " " + refused.Fix
 		}
 		d.showSignIn(w, v, http.StatusUnauthorized, fault)
 		return

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
 // number reads a whole number; nothing is 0.
@@ -96,7 +97,7 @@ func (s *sheet) json(name string) json.RawMessage {
 	}
 	var any json.RawMessage
 	if err := json.Unmarshal([]byte(i.Value), &any); err != nil {
-		i.Fault = "This is not JSON: " + err.Error() + "."
+		i.Fault = format.Stop("This is not JSON: " + err.Error())
 	}
 	return any
 }

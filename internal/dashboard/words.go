@@ -14,7 +14,7 @@ import (
 // functions are what templates can call.
 var functions = template.FuncMap{
 	"count": format.Count, "items": format.Items, "share": format.Share, "percent": format.Percent, "rate": format.Rate, "speed": format.Speed,
-	"sign": signOf, "plainly": plainly, "others": otherValues, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join, "sentence": sentence,
+	"sign": signOf, "plainly": plainly, "others": otherValues, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join, "sentence": sentence, "stop": format.Stop,
 	"undoSign": undoSign, "undoWords": undoWords,
 	"itemSign": itemSign, "int64": func(n int) int64 { return int64(n) }, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
 }
@@ -69,6 +69,16 @@ func undoWords(u *api.Undone) string {
 
 // finished counts the items that have ended.
 func finished(c api.Counts) int64 { return c.Done + c.Failed + c.Cancelled }
+
+// neverProcessed counts the items that a cancel, a deadline or a rule ended. They are no part of a speed; items that a
+// step left out are.
+func neverProcessed(c api.Counts, steps []api.StepProgress) int64 {
+	n := c.Cancelled
+	for i := range steps {
+		n -= steps[i].LeftOut
+	}
+	return max(n, 0)
+}
 
 // addsUp says whether every item is counted once.
 func addsUp(c api.Counts) string {

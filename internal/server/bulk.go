@@ -215,6 +215,9 @@ func (s *Server) getBulk(ctx context.Context, in *BulkID) (*tagged[api.BulkActio
 	if err == nil {
 		err = s.svc.Results.AddLinks(ctx, &b)
 	}
+	if err == nil {
+		err = s.svc.Results.AddRetried(ctx, &b)
+	}
 	return s.taggedBulk(b, err)
 }
 

@@ -94,7 +94,7 @@ func (s *Server) audited(ctx context.Context, b *api.BulkAction) (list []api.Eve
 var audited = map[string]string{
 	"create": "Created", "seal": "Sealed: no more items can be added", "start": "Started", "pause": "Paused", "resume": "Resumed",
 	"cancel": "Cancelled", "approve": "The rest was approved", "change": "Rules changed", "unschedule": "Taken from its start time",
-	"retry": "Failed items were retried, as a bulk action of their own", "undo": "Undone, by a bulk action of its own", "clone": "Copied into a new draft",
+	"retry": "Items were retried, as a bulk action of their own", "undo": "Undo started, as a bulk action of its own", "clone": "Copied into a new draft",
 	"import": "Its items are read from a source",
 }
 

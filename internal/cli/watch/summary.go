@@ -143,6 +143,9 @@ func summaryOf(r *api.Report) *report.Summary {
 		c := weir.Counts(*r.Combined)
 		s.Combined = &c
 	}
+	if u := r.Undone; u != nil {
+		s.Undone = &report.Undone{By: r.UndoneBy, State: string(u.State), Items: u.Items, Done: u.Done, Failed: u.Failed}
+	}
 	if !r.FinishedAt.IsZero() {
 		s.FinishedAt = &r.FinishedAt
 	}
@@ -176,6 +179,9 @@ func (sum *summary) lines(p term.Paint, head, rateNote string, files, next []str
 	row := func(head, text string) string { return "    " + term.Pad(p.Dim(head), name) + "   " + text }
 	whole := (*report.Summary)(sum)
 	lines := []string{"", "  " + head, "", row("items", itemsText(p, whole))}
+	if sum.Undone != nil {
+		lines = append(lines, row("undone", p.Yellow(undoneText(sum.Undone))))
+	}
 	if sum.Unclear > 0 && sum.FinishedAt != nil {
 		lines = append(lines, row("unclear", p.Yellow(term.Plural(sum.Unclear, "cancelled item has", "cancelled items have")+
 			" no clear answer: the service may have done the work")))
@@ -199,6 +205,15 @@ func (sum *summary) lines(p term.Paint, head, rateNote string, files, next []str
 		lines = append(lines, row("next", n))
 	}
 	return lines
+}
+
+// undoneText says how far an undo has come.
+func undoneText(u *report.Undone) string {
+	if u.State == "" {
+		return "by " + u.By + ", which is no longer kept"
+	}
+	text := fmt.Sprintf("by %s, which is %s: %s of %s undone", u.By, u.State, term.Number(u.Done), term.Plural(u.Items, "item", "items"))
+	return text + andFailed(u.Failed)
 }
 
 // headline says how a bulk action ended, or that it was stopped, and how long that took.

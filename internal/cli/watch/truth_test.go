@@ -64,6 +64,15 @@ func TestTheSummaryCountsItemsWithoutAClearAnswer(t *testing.T) {
 	}
 }
 
+func TestTheSummaryOfWhatIsUndoneSaysSo(t *testing.T) {
+	rep := &api.Report{State: api.Completed, Counts: api.Counts{Total: 600, Done: 600}, UndoneBy: "ba_2",
+		Undone: &api.Undone{State: api.Running, Items: 600, Done: 120, Failed: 1}}
+	text := strings.Join((*summary)(summaryOf(rep)).lines(term.Paint(false), "", "", nil, nil), "\n")
+	if want := "by ba_2, which is running: 120 of 600 items undone, 1 item failed"; !strings.Contains(text, want) {
+		t.Errorf("the summary lacks %q:\n%s", want, text)
+	}
+}
+
 func TestCallsThatWereSentBackAreCalls(t *testing.T) {
 	for _, tt := range []struct {
 		step report.Step

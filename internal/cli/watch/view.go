@@ -19,7 +19,7 @@ import (
 var BulkView = command.NewView("bulk actions", "id",
 	"id, name, tenant, state, items=counts.total, done=counts.done, failed=counts.failed, created=created_at, retry of",
 	"outcome, reason, last error, steps, in flight=counts.in_flight?, waiting=counts.waiting?, ready=counts.ready?, "+
-		"cancelled=counts.cancelled?, duplicates?, bad lines?, tier, deadline, retried by, undo of, undone by, schedule, "+
+		"cancelled=counts.cancelled?, duplicates?, bad lines?, tier, deadline, retried=retried.text?, retried by, undo of, undone by, schedule, "+
 		"template, start at, started=started_at, finished=finished_at, durability, lost work, note",
 	command.Texts[api.BulkAction]{
 		"state":      func(x *api.BulkAction) any { return stateText(x) },

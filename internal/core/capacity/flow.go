@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir"
@@ -317,7 +318,7 @@ func (c *control) text() string {
 	case b.Reason == flow.ByHand:
 		return b.Text
 	case b.Phase != flow.Closed && c.failing != "":
-		return b.Text + " The last call failed with " + c.failing + "."
+		return b.Text + " The last call failed with " + strings.TrimRight(c.failing, ".") + "."
 	case b.Phase != flow.Closed:
 		return b.Text
 	case c.circuit() != flow.Closed:

@@ -3,6 +3,8 @@ package result
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -37,13 +39,17 @@ func (s *Results) Report(ctx context.Context, id string) (api.Report, error) {
 		return out, err
 	}
 	nameSamples(out.Errors, rep.Errors)
-	if out.Retries, out.Combined, err = s.withRetries(ctx, id, view.Counts); err != nil {
+	sum, err := s.sumRetries(ctx, id, view.Counts)
+	if err != nil {
 		return out, err
+	}
+	if sum != nil {
+		out.Retries, out.Combined = sum.made, &sum.counts
 	}
 	if err := s.AddLinks(ctx, &view); err != nil {
 		return out, err
 	}
-	out.UndoneBy = view.UndoneBy
+	out.UndoneBy, out.Undone = view.UndoneBy, view.Undone
 	out.Forecast, err = s.outlook.Accuracy(ctx, &out)
 	return out, err
 }
@@ -88,48 +94,111 @@ func waitedOf(list []report.Wait) []api.Waited {
 	return out
 }
 
-// withRetries returns the retries of a bulk action, and its counts including the results of the
-// retried items; without retries, nothing.
-func (s *Results) withRetries(ctx context.Context, id string, c api.Counts) ([]string, *api.Counts, error) {
-	var made []string
-	sum := c
+// retriesSum is what the retries of a bulk action changed.
+type retriesSum struct {
+	made              []string
+	counts            api.Counts // of the bulk action, with the results of the retried items
+	failed, cancelled int64      // items that were retried, by how they had ended
+	lost              bool       // some are no longer kept: their items count as before
+}
+
+// sumRetries adds up the retries of a bulk action with these counts; nil: it has none.
+func (s *Results) sumRetries(ctx context.Context, id string, c api.Counts) (*retriesSum, error) {
+	sum := &retriesSum{counts: c}
 	if _, err := s.finishBegun(ctx, id); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for e, err := range s.links.All(ctx, id+"/") {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if e.Value.Kind != linkRetry {
 			continue
 		}
 		again := e.Name[len(id)+1:]
-		made = append(made, again)
+		sum.made = append(sum.made, again)
 		b, err := s.bulks.Get(ctx, again)
 		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
-			continue // their results are not known any more: they count as before
+			sum.lost = true
+			continue
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		_, of, err := s.withRetries(ctx, again, b.Counts)
-		if err != nil {
-			return nil, nil, err
-		}
-		if of == nil {
-			of = &b.Counts
+		of := &retriesSum{counts: b.Counts}
+		if more, err := s.sumRetries(ctx, again, b.Counts); err != nil {
+			return nil, err
+		} else if more != nil {
+			of = more
 		}
 		if e.Value.State == report.StateCancelled {
-			sum.Cancelled -= b.Counts.Total
+			sum.counts.Cancelled -= b.Counts.Total
+			sum.cancelled += b.Counts.Total
 		} else {
-			sum.Failed -= b.Counts.Total
+			sum.counts.Failed -= b.Counts.Total
+			sum.failed += b.Counts.Total
 		}
-		add(&sum, of)
+		sum.lost = sum.lost || of.lost
+		add(&sum.counts, &of.counts)
 	}
-	if made == nil {
-		return nil, nil, nil
+	if sum.made == nil {
+		return nil, nil
 	}
-	return made, &sum, nil
+	return sum, nil
+}
+
+// mostSummed is how many retries a view of a bulk action sums up.
+const mostSummed = 50
+
+// AddRetried adds what became of the items of a bulk action that were retried.
+func (s *Results) AddRetried(ctx context.Context, b *api.BulkAction) error {
+	if len(b.Retries) == 0 || len(b.Retries) > mostSummed {
+		return nil
+	}
+	sum, err := s.sumRetries(ctx, b.ID, b.Counts)
+	if err != nil || sum == nil || sum.lost || sum.failed+sum.cancelled == 0 {
+		return err
+	}
+	was, is := &b.Counts, &sum.counts
+	b.Retried = &api.Retried{
+		Failed: sum.failed, Cancelled: sum.cancelled, Done: is.Done - was.Done, FailedAgain: is.Failed - was.Failed + sum.failed,
+		Left: is.Ready + is.Waiting + is.InFlight - was.Ready - was.Waiting - was.InFlight,
+	}
+	b.Retried.Text = retriedText(b.Retried, was)
+	return nil
+}
+
+// retriedText says which items were retried, and how they ended.
+func retriedText(r *api.Retried, was *api.Counts) string {
+	var which []string
+	switch {
+	case r.Failed == 0:
+	case was.Failed == 1:
+		which = append(which, "the failed item")
+	case r.Failed == was.Failed:
+		which = append(which, fmt.Sprintf("all %d failed items", r.Failed))
+	default:
+		which = append(which, fmt.Sprintf("%d of %d failed items", r.Failed, was.Failed))
+	}
+	if r.Cancelled > 0 { // not of how many: the cancelled items include those that a step left out
+		which = append(which, fmt.Sprintf("%d of those cancelled", r.Cancelled))
+	}
+	text := strings.Join(which, " and ")
+	verb := " were"
+	if r.Failed+r.Cancelled == 1 {
+		verb = " was"
+	}
+	ends := []string{fmt.Sprintf("%d done", r.Done)}
+	if r.FailedAgain > 0 {
+		ends = append(ends, fmt.Sprintf("%d failed again", r.FailedAgain))
+	}
+	if n := r.Failed + r.Cancelled - r.Done - r.FailedAgain - r.Left; n > 0 {
+		ends = append(ends, fmt.Sprintf("%d cancelled or left out", n))
+	}
+	if r.Left > 0 {
+		ends = append(ends, fmt.Sprintf("%d left to do", r.Left))
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + verb + " retried: " + strings.Join(ends, ", ")
 }
 
 // add adds the results of items to counts whose total already includes them.
