@@ -1,6 +1,9 @@
 package execute
 
 import (
+	"context"
+	"errors"
+	"net"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -24,4 +27,25 @@ func TestForeignTextIsHarmless(t *testing.T) {
 			t.Fatalf("Excerpt = %q", got)
 		}
 	})
+}
+
+// A call without a connection did nothing. Of any other failed call that is not known, and a Go handler may have called
+// others before the one that it could not reach.
+func TestOnlyCallsThatWereNotMadeAreUndone(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{&CallError{Code: CodeUnreachable, Err: dial}, true},
+		{&CallError{Code: CodeTooLarge, Err: errors.New("413")}, true},
+		{&CallError{Code: CodeUnreachable, Err: &net.OpError{Op: "read", Err: errors.New("connection reset")}}, false},
+		{&CallError{Code: CodeTimeout, Err: context.DeadlineExceeded}, false},
+		{dial, false},
+		{nil, false},
+	} {
+		if got := Undone(tt.err); got != tt.want {
+			t.Errorf("Undone(%v) = %v, want %v", tt.err, got, tt.want)
+		}
+	}
 }
