@@ -176,8 +176,8 @@ func TestARowTellsHowFarAnItemHasCome(t *testing.T) {
 		wantRowsToMatch(t, rep) // there, what waits is ready
 		must(t, b.Cancel(t.Context(), "enough"))
 		wait(t, b)
-		if got := read(t, b, engine.RowOptions{State: report.StateCancelled}); len(got) != 3 || got[0].Attempts != 0 || got[2].No != 5 {
-			t.Errorf("%+v are cancelled, want items 2, 3 and 5", got)
+		if got := read(t, b, engine.RowOptions{State: report.StateCancelled}); len(got) != 3 || got[0].Attempts != 1 || got[0].Code != "" || got[2].No != 5 || got[2].Attempts != 1 {
+			t.Errorf("%+v are cancelled, want items 2, 3 and 5, each after 1 attempt with a clear answer", got)
 		}
 	})
 }
