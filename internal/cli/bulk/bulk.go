@@ -14,6 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
+	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
