@@ -253,11 +253,12 @@ type Progress struct {
 
 // CancelPreview counts what a cancel would do to the items of a bulk action that have not ended.
 type CancelPreview struct {
-	Items    int64       `json:"items" doc:"Items that would be cancelled at once: those ready and waiting"`
-	InFlight int64       `json:"in_flight" doc:"Items in flight. Their calls end; those that then have a step or an attempt left are cancelled, too"`
-	Text     string      `json:"text" doc:"What it would do to items that are ready, waiting and in flight, in words"`
-	Unclear  int64       `json:"unclear,omitempty" doc:"Items that were called and have given no clear answer so far: the service may have done them"`
-	Begun    []BegunStep `json:"begun,omitempty" nullable:"false" doc:"Items that have done a step and would not get the next one, by step"`
+	Items       int64       `json:"items" doc:"Items that would be cancelled at once: those ready and waiting"`
+	InFlight    int64       `json:"in_flight" doc:"Items in flight. Their calls end; those that then have a step or an attempt left are cancelled, too"`
+	Text        string      `json:"text" doc:"What it would do to items that are ready, waiting and in flight, in words"`
+	Unclear     int64       `json:"unclear,omitempty" doc:"Items that were called and have given no clear answer so far: the service may have done them"`
+	UnclearText string      `json:"unclear_text,omitempty" doc:"What is unclear about these, in words"`
+	Begun       []BegunStep `json:"begun,omitempty" nullable:"false" doc:"Items that have done a step and would not get the next one, by step"`
 }
 
 // BegunStep counts items between two steps.

@@ -47,8 +47,8 @@ func askCancel(b *api.BulkAction, p *api.Progress, q *question) {
 	for _, x := range p.Cancel.Begun { // they are ready, waiting or in flight
 		q.Facts = append(q.Facts, fact{ends, x.Text})
 	}
-	if n := p.Cancel.Unclear; n > 0 {
-		q.Facts = append(q.Facts, fact{"No clear answer", format.Plural(n, "item was", "items were") + " called and gave no clear answer so far: the service may have done the work"})
+	if p.Cancel.Unclear > 0 {
+		q.Facts = append(q.Facts, fact{"No clear answer", p.Cancel.UnclearText})
 	}
 	flight := format.Items(c.InFlight)
 	if c.InFlight > 0 {

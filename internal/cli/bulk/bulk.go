@@ -14,7 +14,6 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
-	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
@@ -226,9 +225,8 @@ func foretellCancel(ctx context.Context, l *link.Link, id string) {
 		return
 	}
 	fmt.Fprintf(l.Env.Stderr, "  %s\n", p.Cancel.Text)
-	if n := p.Cancel.Unclear; n > 0 {
-		fmt.Fprintf(l.Env.Stderr, "  %s called and gave no clear answer so far: the service may have done the work.\n",
-			term.Plural(n, "item was", "items were"))
+	if p.Cancel.Unclear > 0 {
+		fmt.Fprintf(l.Env.Stderr, "  %s\n", p.Cancel.UnclearText)
 	}
 	for _, x := range p.Cancel.Begun {
 		fmt.Fprintf(l.Env.Stderr, "  %s\n", x.Text)

@@ -21,6 +21,9 @@ func cancelPreview(p *api.Progress, undo bool) *api.CancelPreview {
 	for i := range p.Steps {
 		out.Unclear += p.Steps[i].Unclear
 	}
+	if out.Unclear > 0 {
+		out.UnclearText = words.Plural(out.Unclear, "item was", "items were") + " called and gave no clear answer so far: the service may have done the work."
+	}
 	for i := 1; i < len(p.Steps); i++ {
 		if n := p.Steps[i].Pending; n > 0 {
 			x := api.BegunStep{Done: p.Steps[i-1].Step, Next: p.Steps[i].Step, Items: n}

@@ -29,6 +29,8 @@ func TestACancelIsForetold(t *testing.T) {
 		{"items after each step", api.Awaiting, steps(50, 20, 10), &api.CancelPreview{Items: 60, InFlight: 20, Text: text,
 			Begun: []api.BegunStep{{Done: "award", Next: "message", Items: 20, Text: "20 items have done award and will not get message, except those in flight there."},
 				{Done: "message", Next: "log", Items: 10, Text: "10 items have done message and will not get log, except those in flight there."}}}},
+		{"items without a clear answer", api.Paused, []api.StepProgress{{Step: "award", Pending: 60, Unclear: 1}, {Step: "message", Unclear: 2}}, &api.CancelPreview{Items: 60, InFlight: 20,
+			Text: text, Unclear: 3, UnclearText: "3 items were called and gave no clear answer so far: the service may have done the work."}},
 		{"it is being cancelled", api.Cancelling, steps(0, 0), nil},
 		{"it has ended", api.Completed, steps(0, 0), nil},
 		{"a draft is deleted instead", api.Draft, steps(0, 0), nil},
