@@ -141,7 +141,7 @@ func (a Action[In, Out]) step(decode decoder[In]) Step {
 // the item's own document.
 func typed[In, Out any](handle func(context.Context, *Batch[In, Out]) error, decode decoder[In]) Handler {
 	if decode == nil {
-		decode = decodeData[In]
+		decode = ofData[In]()
 	}
 	return func(ctx context.Context, t *Task) error {
 		b := &Batch[In, Out]{task: t} // never reused: a careless handler may keep it
@@ -185,11 +185,18 @@ func (b *Batch[In, Out]) add(i int, decode decoder[In]) {
 	}
 }
 
-func decodeData[In any](it *TaskItem) (v In, err error) {
-	if raw, ok := any(&v).(*json.RawMessage); ok {
-		*raw = it.Data
-		return v, nil
+// ofData returns what decodes the item's own document. Raw ones stay as they are, without an allocation for each.
+func ofData[In any]() decoder[In] {
+	if raw, ok := any(decoder[json.RawMessage](rawData)).(decoder[In]); ok {
+		return raw
 	}
+	return decodeData[In]
+}
+
+func rawData(it *TaskItem) (json.RawMessage, error) { return it.Data, nil }
+
+// decodeData decodes a document into In.
+func decodeData[In any](it *TaskItem) (v In, err error) {
 	if err := json.Unmarshal(it.Data, &v); err != nil {
 		return v, fmt.Errorf("item is not a %T: %w", v, err)
 	}

@@ -43,8 +43,9 @@ func Start[In, Out any](a Action[In, Out]) Chain[In, Out] {
 // Then adds an action. input makes what it takes of the item and of what the
 // step before answered; only items that succeeded there go on.
 func Then[In, Mid, Next, Out any](c Chain[In, Mid], a Action[Next, Out], input func(Item[In], Mid) Next) Chain[In, Out] {
+	first := ofData[In]()
 	decode := func(it *TaskItem) (next Next, err error) {
-		in, err := decodeData[In](it)
+		in, err := first(it)
 		if err != nil {
 			return next, err
 		}
