@@ -94,7 +94,7 @@ func TestAScheduleTriesItsSource(t *testing.T) {
 	_, page = b.get("/ui/schedules/new")
 	_, css := b.get(between(page, `rel="stylesheet" href="`, `"`))
 	for _, kind := range []string{"http", "postgres", "s3", "kafka"} {
-		if !strings.Contains(css, fmt.Sprintf(`option[data-kind=%q]:checked) > [data-from]:not([data-from~=%q])`, kind, kind)) {
+		if !strings.Contains(css, fmt.Sprintf(`option[data-kind=%q]:checked) [data-from]:not([data-from~=%q])`, kind, kind)) {
 			t.Errorf("the style sheet has no rule for %s", kind)
 		}
 	}

@@ -68,6 +68,7 @@ function reveal(within) {
   }
 }
 reveal(document)
+addEventListener('resize', () => reveal(document))
 
 /** @param {string} id @param {string} html */
 function swap(id, html) {
