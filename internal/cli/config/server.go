@@ -25,7 +25,7 @@ type Server struct {
 	Durability                Durability `yaml:"durability"          help:"what an accepted item survives: disk (loss of power), memory (kill of the process), or replicated (loss of any one machine; Redis only)"`
 
 	Role       Role     `yaml:"role"       heading:"Work" help:"all, api (takes requests) or worker (runs tasks); api and worker require Redis"`
-	Partitions int      `yaml:"partitions" help:"independent queues for new work, over all nodes; after a decrease, the other queues only finish the work they hold (default: the number in the store; 4 per core in a new store)"`
+	Partitions int      `yaml:"partitions" help:"independent queues for new work, over all nodes; after a decrease, the other queues only finish the work they hold (default: the number in the store; 64 in a new store)"`
 	Slots      int      `yaml:"slots"      help:"maximum concurrent tasks on this node; tenants below their share may use one eighth more; up to the same number of hanging calls is not counted"`
 	Workers    int      `yaml:"workers"    help:"initial workers (concurrent tasks) of a lane, before its load is known"`
 	Lease      Duration `yaml:"lease"      help:"how long a node that does not respond keeps its partitions"`

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -134,7 +133,7 @@ func (l *Layout) open(ctx context.Context, partitions int) error {
 		return err
 	}
 	if m == nil {
-		n := cmp.Or(partitions, defaultPartitions())
+		n := cmp.Or(partitions, newPartitions)
 		if err := l.write(ctx, raw, &Map{Format: storedFormat, Generation: 1, Partitions: n, Most: n}); err != nil {
 			return err
 		}
@@ -162,7 +161,9 @@ func (l *Layout) tell(ctx context.Context, was *Map) {
 		slog.Int("partitions", now.Partitions), slog.Int("before", was.Partitions), slog.Int("kept", now.Most))
 }
 
-func defaultPartitions() int { return min(4*runtime.GOMAXPROCS(0), stored.MaxPartitions) }
+// newPartitions is the number of partitions of a new store: enough for fleets of some dozen nodes, whichever node comes
+// first. One that is idle costs next to nothing.
+const newPartitions = 64
 
 // Change makes the map one of n partitions, and returns when it holds.
 func (l *Layout) Change(ctx context.Context, n int) error {
