@@ -260,6 +260,50 @@ func TestASignInLeadsToPagesOfThisServerOnly(t *testing.T) {
 	}
 }
 
+// A proxy may end TLS and say nothing of it: the origin of the form tells.
+func TestTheCookieIsSecureOverTLS(t *testing.T) {
+	open := make(chan struct{})
+	n := nodetest.Start(t, nodetest.Options{Closed: true, Steps: []weir.Step{send(open)}})
+	t.Cleanup(func() { close(open) })
+	key := n.As([]access.Scope{access.Admin}).Key()
+	host := strings.TrimPrefix(n.URL, "http://")
+	for _, tt := range []struct {
+		name, header, value string
+		secure              bool
+	}{
+		{"a page over HTTP", "Origin", "http://" + host, false},
+		{"a page over TLS", "Origin", "https://" + host, true},
+		{"a proxy that says so", "X-Forwarded-Proto", "https", true},
+	} {
+		b := newBrowser(t, n)
+		b.web.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.URL+"/ui/sign-in", strings.NewReader(url.Values{"key": {key}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set(tt.header, tt.value)
+		resp, err := b.web.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if len(resp.Cookies()) != 1 || resp.Cookies()[0].Secure != tt.secure {
+			t.Errorf("%s: cookies %v", tt.name, resp.Cookies())
+		}
+	}
+}
+
+func TestOnlyPathsOfPagesAreLive(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{})
+	b := newBrowser(t, n)
+	for _, of := range []string{"/ui/../v1/whoami", "/ui/..//evil.com/x", "//evil.com/ui/", "/ui//bulk-actions", "/v1/whoami"} {
+		if status, page := b.get("/ui/live?of=" + url.QueryEscape(of)); status != http.StatusBadRequest {
+			t.Errorf("%s: status %d: %s", of, status, page)
+		}
+	}
+}
+
 func TestOtherSitesAndNamesGetNothing(t *testing.T) {
 	open := make(chan struct{})
 	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(open)}})

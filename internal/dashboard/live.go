@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +73,7 @@ func (d *Dashboard) instead(w http.ResponseWriter, r *http.Request, do insteadOf
 		return
 	}
 	to := strings.TrimPrefix(of.Path, d.opts.Prefix)
-	if to == Root+"/live" || to == Root+"/check" || !strings.HasPrefix(to, Root+"/") {
+	if of.Host != "" || path.Clean(to) != strings.TrimSuffix(to, "/") || to == Root+"/live" || to == Root+"/check" || !strings.HasPrefix(to, Root+"/") {
 		http.Error(w, "of is not the path of a page", http.StatusBadRequest)
 		return
 	}

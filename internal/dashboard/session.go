@@ -53,11 +53,17 @@ func (d *Dashboard) keyOf(r *http.Request) string {
 // cookie makes a cookie that scripts and other sites do not get.
 func (d *Dashboard) cookie(r *http.Request, name, value string, lasts time.Duration) *http.Cookie {
 	c := &http.Cookie{Name: name, Value: value, Path: d.opts.Prefix + Root, HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https", MaxAge: int(lasts.Seconds())}
+		Secure: overTLS(r), MaxAge: int(lasts.Seconds())}
 	if lasts <= 0 {
 		c.MaxAge = -1
 	}
 	return c
+}
+
+// overTLS reports whether the browser uses TLS. Behind a proxy that ends it, the browser says so itself in the origin of a
+// form; other sites can send none.
+func overTLS(r *http.Request) bool {
+	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" || strings.HasPrefix(r.Header.Get("Origin"), "https://")
 }
 
 // signInPage asks for an API key.

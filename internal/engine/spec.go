@@ -79,7 +79,10 @@ func badText(s string, most int) string {
 		return fmt.Sprintf("has %d bytes, more than %d", len(s), most)
 	}
 	if strings.ContainsFunc(s, plain.Refused) {
-		return fmt.Sprintf("%q has a control character or is not UTF-8", s)
+		return fmt.Sprintf("%q has a control character or one that turns text around, or is not UTF-8", s)
+	}
+	if plain.Blank(s) {
+		return fmt.Sprintf("%q has nothing that can be seen", s)
 	}
 	return ""
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weirhq/weir/internal/core/plain"
 )
 
 func TestBadRowsAreKeptAsTheyAreInTheFile(t *testing.T) {
@@ -76,7 +78,7 @@ func TestGuardedCellsAreReadAsTheyWere(t *testing.T) {
 		if got := string(unguarded([]byte(guarded))); got != cell {
 			t.Errorf("%q is written as %q and read as %q", cell, guarded, got)
 		}
-		if isFormula(guarded) {
+		if plain.Formula(guarded) {
 			t.Errorf("%q is written as %q, which a spreadsheet evaluates", cell, guarded)
 		}
 	}

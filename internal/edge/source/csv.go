@@ -152,7 +152,7 @@ func (c *csvRows) build(row []byte) {
 			continue
 		}
 		doc = append(doc, c.labels[i]...)
-		if v := c.value(row, at); plain(v) {
+		if v := c.value(row, at); verbatim(v) {
 			doc = append(doc, v...)
 		} else {
 			doc = appendEscaped(doc, v)
@@ -161,8 +161,8 @@ func (c *csvRows) build(row []byte) {
 	c.doc = append(doc, '"', '}')
 }
 
-// plain reports whether v needs no escapes in JSON.
-func plain(v []byte) bool {
+// verbatim reports whether v needs no escapes in JSON.
+func verbatim(v []byte) bool {
 	for _, b := range v {
 		if b < ' ' || b == '"' || b == '\\' {
 			return false

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/weirhq/weir/internal/core/plain"
 )
 
 // newCSVRows reads the header line and settles delimiter, columns and id column.
@@ -183,7 +184,7 @@ const DocumentColumn = "row"
 // Guarded puts an apostrophe before a cell that a spreadsheet would take for a formula, and before one that has such an
 // apostrophe already: what reads a list of bad rows takes one off.
 func Guarded(cell string) string {
-	if isFormula(strings.TrimLeft(cell, "'")) {
+	if plain.Formula(strings.TrimLeft(cell, "'")) {
 		return "'" + cell
 	}
 	return cell
@@ -191,16 +192,10 @@ func Guarded(cell string) string {
 
 // unguarded takes that apostrophe off.
 func unguarded(cell []byte) []byte {
-	if len(cell) > 0 && cell[0] == '\'' && isFormula(string(bytes.TrimLeft(cell, "'"))) {
+	if len(cell) > 0 && cell[0] == '\'' && plain.Formula(bytes.TrimLeft(cell, "'")) {
 		return cell[1:]
 	}
 	return cell
-}
-
-// isFormula reports whether a spreadsheet would take a cell for a formula.
-func isFormula(cell string) bool {
-	r, n := utf8.DecodeRuneInString(cell)
-	return n > 0 && strings.ContainsRune("=+-@\t\r\n\x00＝＋－＠", r)
 }
 
 func headerError(field, problem, fix string) *RowError {

@@ -180,7 +180,7 @@ func (n *NewKey) checkTenants(by Principal, bad *weir.InputError) {
 
 // isName reports whether a text is a valid name of a tenant or a key.
 func isName(s string) bool {
-	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, plain.Refused)
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, plain.Refused) && !plain.Blank(s)
 }
 
 // Get returns a key, or [weir.ErrNotFound], also if by may not see it.

@@ -98,9 +98,14 @@ func Params(bad *weir.InputError, params []byte) {
 func printable(bad *weir.InputError, field, text string) bool {
 	i := unprintable(text)
 	if i >= 0 {
-		bad.Add("bad_text", field, fmt.Sprintf("has a control character, or is not UTF-8, at byte %d", i), "use printable characters")
+		bad.Add("bad_text", field, fmt.Sprintf("has a control character or one that turns text around, or is not UTF-8, at byte %d", i), "use printable characters")
+		return false
 	}
-	return i < 0
+	if plain.Blank(text) {
+		bad.Add("bad_text", field, "has nothing that can be seen", "use printable characters, or leave it empty")
+		return false
+	}
+	return true
 }
 
 // unprintable returns where a text has a control character or is not UTF-8; -1: nowhere.

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/core/plain"
 	"github.com/weirhq/weir/report"
 )
 
@@ -156,7 +156,7 @@ func (w *RowWriter) guarded(cells []string) []string {
 // Guarded puts an apostrophe before the cells that a spreadsheet may take for formulas.
 func Guarded(cells []string) []string {
 	for i, c := range cells {
-		if isFormula(c) {
+		if plain.Formula(c) {
 			cells[i] = "'" + c
 		}
 	}
@@ -222,27 +222,4 @@ func cellText(v json.RawMessage) string {
 		return text
 	}
 	return string(v)
-}
-
-// isFormula reports whether a spreadsheet may evaluate a cell, by the rule of
-// package report: what begins with = + - @, a control character, or a full-width
-// form of the four, but for plain negative numbers.
-func isFormula(cell string) bool {
-	if cell == "" {
-		return false
-	}
-	switch r, _ := utf8.DecodeRuneInString(cell); r {
-	case '=', '+', '@', '\t', '\r', '\n', 0, '＝', '＋', '－', '＠':
-		return true
-	case '-':
-		return !isNumber(cell[1:])
-	}
-	return false
-}
-
-// isNumber accepts digits with at most one point between them.
-func isNumber(s string) bool {
-	whole, part, point := strings.Cut(s, ".")
-	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-	return digits(whole) && (!point || digits(part))
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/core/plain"
 	"github.com/weirhq/weir/report"
 )
 
@@ -105,7 +106,7 @@ func TestCellsAreGuardedAsInReports(t *testing.T) {
 		if a, b := ours[1][len(ours[1])-1], theirs[1][1]; a != b {
 			t.Fatalf("%q is exported as %q and reported as %q", text, a, b)
 		}
-		if got := table(t, exportOf(api.ItemResult{ID: "u", Data: raw}), true); len(text) > 0 && isFormula(text) && got[1][len(got[1])-1] == ours[1][len(ours[1])-1] {
+		if got := table(t, exportOf(api.ItemResult{ID: "u", Data: raw}), true); len(text) > 0 && plain.Formula(text) && got[1][len(got[1])-1] == ours[1][len(ours[1])-1] {
 			t.Fatalf("%q is guarded in raw cells, too", text)
 		}
 	})

@@ -49,7 +49,9 @@ func (s *Spec) checkText(in *weir.InputError) {
 	case len(s.Name) > MaxName:
 		in.Add(codeRange, "name", fmt.Sprintf("has %d bytes of at most %d", len(s.Name), MaxName), "shorten it")
 	case strings.ContainsFunc(s.Name, plain.Refused):
-		in.Add("bad_text", "name", "has control characters or is not UTF-8", "remove them")
+		in.Add("bad_text", "name", "has control characters or some that turn text around, or is not UTF-8", "remove them")
+	case plain.Blank(s.Name):
+		in.Add("bad_text", "name", "has nothing that can be seen", "name the schedule")
 	}
 	if s.Tenant == "" {
 		in.Add("missing_field", "tenant", "is missing", "name the tenant that owns the bulk actions")

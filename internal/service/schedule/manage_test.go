@@ -143,7 +143,8 @@ func TestSpecIsCheckedWhole(t *testing.T) {
 	}{
 		{"no name", func(s *Spec) { s.Name = "" }, "missing_field", "name", "is missing; name the schedule"},
 		{"long name", func(s *Spec) { s.Name = strings.Repeat("x", 129) }, "out_of_range", "name", "has 129 bytes of at most 128; shorten it"},
-		{"control characters", func(s *Spec) { s.Name = "a\x00" }, "bad_text", "name", "has control characters or is not UTF-8; remove them"},
+		{"control characters", func(s *Spec) { s.Name = "a\x00" }, "bad_text", "name", "has control characters or some that turn text around, or is not UTF-8; remove them"},
+		{"nothing to be seen", func(s *Spec) { s.Name = " \u200b" }, "bad_text", "name", "has nothing that can be seen; name the schedule"},
 		{"no tenant", func(s *Spec) { s.Tenant = "" }, "missing_field", "tenant", "is missing; name the tenant that owns the bulk actions"},
 		{"no template", func(s *Spec) { s.Template = nil }, "missing_field", "template", "is missing; say which bulk action to create"},
 		{"broken template", func(s *Spec) { s.Template = json.RawMessage("{") }, "bad_json", "template", "is not JSON; write a JSON object"},
