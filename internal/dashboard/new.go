@@ -56,6 +56,7 @@ type wizard struct {
 	// Check is what the data of the draft is worth, nil while it has no data or they cannot be read.
 	Check    *api.DataCheck
 	DataGone string // why the data cannot be read
+	goneAt   string // the field of the API that this is about, empty if it has none
 }
 
 // wizardStep is one step of the wizard.
@@ -192,7 +193,7 @@ func (v *visit) openChecked(ctx context.Context, faults int) (*wizard, error) {
 
 // check tells which rows of the draft can be used.
 func (v *visit) check(ctx context.Context, w *wizard, faults int) error {
-	w.Check, w.DataGone = nil, ""
+	w.Check, w.DataGone, w.goneAt = nil, "", ""
 	if w.Draft.Source == nil {
 		w.DataGone = "This draft has no data yet. Choose a file, paste rows, or name a source."
 		return nil
@@ -204,6 +205,9 @@ func (v *visit) check(ctx context.Context, w *wizard, faults int) error {
 		w.Check = &c
 	case p != nil && slices.Contains([]int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}, p.Status):
 		w.DataGone = inSentences(p.Detail, p.Fix)
+		if len(p.Errors) > 0 { // the detail begins with the name of the field, which a page shows otherwise
+			w.DataGone, w.goneAt = inSentences(p.Errors[0].Message, p.Errors[0].Fix), p.Errors[0].Field
+		}
 	default:
 		return err
 	}

@@ -46,6 +46,9 @@ func (p *dataPage) fill(ctx context.Context, v *visit) (err error) {
 		return err
 	}
 	p.Now = dataName(p.wizard)
+	if at := sourceField(p.goneAt); at != "" && p.Faults[at] == "" && p.Draft.Source.Upload == "" {
+		p.Faults[at] = p.DataGone
+	}
 	if src := p.Draft.Source; src != nil && src.Upload == "" && p.DataGone == "" {
 		tested, err := v.api.Preview(ctx, p.ID, 5)
 		if err != nil && refusal(err) == nil {

@@ -205,7 +205,11 @@ func (s *sheet) trySource(ctx context.Context, v *visit, x *api.Schedule) error 
 		return err
 	}
 	for _, f := range rows.Faults {
-		s.at(sourceAt).add(inSentences(f.Message, f.Fix))
+		at := sourceAt
+		if f.Field == "source.segment.url" {
+			at = "bulk_action." + f.Field
+		}
+		s.at(at).add(inSentences(f.Message, f.Fix))
 	}
 	s.ToldOf = "Nothing is saved or sent. The source begins with:"
 	if len(rows.Items) == 0 && len(rows.Faults) == 0 {

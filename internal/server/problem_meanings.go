@@ -127,10 +127,12 @@ var meanings = map[string]meaning{
 	"bad_format":          {422, "", "The format of a source is unknown.", "Use csv, ndjson or json."},
 	"bad_delimiter":       {422, "", "The delimiter cannot separate cells.", "Use one of , ; | or a tab."},
 	"bad_source":          {422, "", "The source definition is invalid.", "The detail names the field."},
-	"bad_connection":      {422, "", "The connection definition is invalid.", "The detail names the field."},
-	"unknown_connection":  {422, "", "The connection does not exist, or the API key has no access to it.", "Check its name."},
-	"too_long":            {422, "", "A text is too long.", "Shorten it."},
-	"unknown_resource":    {422, "", "The resource does not exist.", "The detail lists the resources."},
+	"source_unavailable": {422, "Source cannot be reached", "The source of a draft cannot be reached or does not answer now. The detail says why; " +
+		"the field names the source.", "Check the address. If it is right, try again when the source answers."},
+	"bad_connection":     {422, "", "The connection definition is invalid.", "The detail names the field."},
+	"unknown_connection": {422, "", "The connection does not exist, or the API key has no access to it.", "Check its name."},
+	"too_long":           {422, "", "A text is too long.", "Shorten it."},
+	"unknown_resource":   {422, "", "The resource does not exist.", "The detail lists the resources."},
 	// States.
 	"not_found": {404, "Not found", "The object does not exist, or the API key has no access to it. The answer is the same " +
 		"for both. The detail names the object.",

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/weirhq/weir/internal/edge/egress"
@@ -64,15 +67,51 @@ func (e *PermanentError) Unwrap() error { return e.Err }
 type TransientError struct {
 	// Wait is how long the server asked to wait; 0 if it gave no time.
 	Wait time.Duration
-	Err  error
+	// Doing is what failed, as in "read from Kafka"; empty if Err says it.
+	Doing string
+	Err   error
 }
 
 // Error returns the cause, and the wait if there is one.
 func (e *TransientError) Error() string {
-	if e.Wait > 0 {
-		return fmt.Sprintf("%v (try again in %v)", e.Err, e.Wait)
+	text := e.Err.Error()
+	if e.Doing != "" {
+		text = e.Doing + ": " + text
 	}
-	return e.Err.Error()
+	if e.Wait > 0 {
+		text += fmt.Sprintf(" (try again in %v)", e.Wait)
+	}
+	return text
+}
+
+// Plainly says what failed and why, for a person who waits for the answer and may not know the words of the network.
+func (e *TransientError) Plainly() string {
+	if e.Doing == "" {
+		return e.Error()
+	}
+	return "cannot " + e.Doing + ": " + plainly(e.Err)
+}
+
+// plainly says in plain words why a connection could not be made, or ended. What was cancelled had no more time: the end of
+// the caller's own context is no TransientError.
+func plainly(err error) string {
+	dns, _ := errors.AsType[*net.DNSError](err)
+	late, _ := errors.AsType[net.Error](err)
+	switch {
+	case dns != nil && dns.IsNotFound:
+		return fmt.Sprintf("there is no host with the name %.253q", dns.Name)
+	case dns != nil:
+		return fmt.Sprintf("the name server does not say where the host %.253q is", dns.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection was refused, because nothing listens at this address and port"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "no network leads to this address"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), late != nil && late.Timeout():
+		return "no answer came in time"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection ended before the answer was complete"
+	}
+	return err.Error()
 }
 
 // Unwrap returns the cause.
@@ -91,7 +130,7 @@ func transient(ctx context.Context, doing string, err error) error {
 	if known(err) {
 		return err
 	}
-	return &TransientError{Err: fmt.Errorf("%s: %w", doing, err)}
+	return &TransientError{Doing: doing, Err: err}
 }
 
 // unreachable returns the error of a connection that could not be made or broke. A

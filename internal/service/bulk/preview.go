@@ -8,28 +8,29 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/feed"
+	"github.com/weirhq/weir/internal/service/draft"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
 // Preview returns the first items of a bulk action, and the input that its first step would get.
 func (s *Bulks) Preview(ctx context.Context, id string, most int) (api.Preview, error) {
-	steps, params, items, end, err := s.peek(ctx, id, most)
+	p, err := s.peek(ctx, id, most)
 	if err != nil {
 		return api.Preview{}, err
 	}
-	defer end()
-	show, err := s.chains.Preview(steps, params)
+	defer p.end()
+	show, err := s.chains.Preview(p.steps, p.params)
 	if err != nil {
 		return api.Preview{}, err
 	}
 	out := api.Preview{Items: []api.PreviewItem{}}
-	for it, err := range items {
+	for it, err := range p.items {
 		if err != nil {
-			var row *feed.PermanentError
-			if !errors.As(err, &row) {
+			fault, ok := p.faultOf(err)
+			if !ok {
 				return api.Preview{}, err
 			}
-			out.Faults = append(out.Faults, api.Fault{Code: row.Code, Message: row.Problem, Fix: row.Fix})
+			out.Faults = append(out.Faults, fault)
 			break
 		}
 		out.Items = append(out.Items, show(it, len(out.Items)))
@@ -40,39 +41,51 @@ func (s *Bulks) Preview(ctx context.Context, id string, most int) (api.Preview, 
 	return out, nil
 }
 
+// peeked is the beginning of a bulk action.
+type peeked struct {
+	steps  []stored.Step
+	params []byte
+	items  iter.Seq2[weir.RawItem, error]
+	source *stored.Source // that the items are read from, nil for others
+	end    func()
+}
+
+// faultOf tells why the source cannot be read any further; false: the error is not about that.
+func (p *peeked) faultOf(err error) (api.Fault, bool) {
+	if row := (*feed.PermanentError)(nil); errors.As(err, &row) {
+		return api.Fault{Code: row.Code, Message: row.Problem, Fix: row.Fix}, true
+	}
+	if later := (*weir.FieldError)(nil); errors.As(draft.Unread(p.source, err), &later) {
+		return api.Fault{Code: later.Code, Field: later.Field, Message: later.Problem, Fix: later.Fix}, true
+	}
+	return api.Fault{}, false
+}
+
 // peek returns the steps of a bulk action and its first items: from a draft, its source, or the
 // engine.
-func (s *Bulks) peek(ctx context.Context, id string, most int) (steps []stored.Step, params []byte,
-	items iter.Seq2[weir.RawItem, error], end func(), err error) {
-	end = func() {}
+func (s *Bulks) peek(ctx context.Context, id string, most int) (*peeked, error) {
 	d, err := s.drafts.Get(ctx, id)
 	switch {
 	case err == nil && d.Spec.Source != nil:
 		f, err := s.drafts.Open(&d)
 		if err != nil {
-			return nil, nil, nil, end, err
+			return nil, err
 		}
-		return d.Spec.Steps, d.Spec.Params, firstOf(ctx, f), func() { _ = f.Close() }, nil
+		return &peeked{d.Spec.Steps, d.Spec.Params, firstOf(ctx, f), d.Spec.Source, func() { _ = f.Close() }}, nil
 	case err == nil:
-		return d.Spec.Steps, d.Spec.Params, s.drafts.Items(ctx, id), end, nil
+		return &peeked{d.Spec.Steps, d.Spec.Params, s.drafts.Items(ctx, id), nil, func() {}}, nil
 	case !errors.Is(err, weir.ErrNotFound):
-		return nil, nil, nil, end, err
+		return nil, err
 	}
 	b, err := s.Bulk(ctx, id)
 	if err != nil {
-		return nil, nil, nil, end, err
+		return nil, err
 	}
 	v, err := s.View(ctx, b)
 	if err != nil {
-		return nil, nil, nil, end, err
+		return nil, err
 	}
-	return stored.StepsOf(v.Steps), v.Params, func(yield func(weir.RawItem, error) bool) {
-		for it, err := range b.FirstItems(ctx, most) {
-			if !yield(it, err) {
-				return
-			}
-		}
-	}, end, nil
+	return &peeked{stored.StepsOf(v.Steps), v.Params, b.FirstItems(ctx, most), nil, func() {}}, nil
 }
 
 // firstOf returns the first page of a source that holds items.

@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/mapping"
 	"github.com/weirhq/weir/internal/service/chain"
+	"github.com/weirhq/weir/internal/service/draft"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
@@ -30,18 +31,18 @@ func (s *Bulks) TrialBulk(ctx context.Context, id string, want api.Trial) (api.T
 	} else if most == 0 {
 		most = 1
 	}
-	steps, params, items, end, err := s.peek(ctx, id, most)
+	p, err := s.peek(ctx, id, most)
 	if err != nil {
 		return api.TrialResult{}, err
 	}
-	defer end()
-	if names := stored.Names(steps); want.Step != "" && !slices.Contains(names, want.Step) {
+	defer p.end()
+	if names := stored.Names(p.steps); want.Step != "" && !slices.Contains(names, want.Step) {
 		return api.TrialResult{}, NoSuchStep(names)
 	}
 	var chosen []trialItem
-	for it, err := range items {
+	for it, err := range p.items {
 		if err != nil {
-			return api.TrialResult{}, err
+			return api.TrialResult{}, draft.Unread(p.source, err)
 		}
 		if len(want.Items) == 0 || slices.Contains(want.Items, it.ID) {
 			copied := weir.RawItem{ID: it.ID, Value: slices.Clone(it.Value)}
@@ -56,7 +57,7 @@ func (s *Bulks) TrialBulk(ctx context.Context, id string, want api.Trial) (api.T
 			Problem: fmt.Sprintf("none of these items is among the first %d", trialLook),
 			Fix:     "choose others, or leave it out for the first one"}
 	}
-	return s.tryChain(ctx, steps, params, chosen, want)
+	return s.tryChain(ctx, p.steps, p.params, chosen, want)
 }
 
 // NoSuchStep returns the refusal of an unknown step.

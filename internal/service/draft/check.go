@@ -257,11 +257,8 @@ func (s *Checks) readFirst(ctx context.Context, d *Draft, c *counting) error {
 	c.out.ItemID = d.Spec.IDColumn()
 	for at := feed.Cursor(""); c.out.Rows < checkSource; {
 		page, err := f.Read(ctx, at)
-		if forever := (*feed.PermanentError)(nil); errors.As(err, &forever) {
-			return &weir.FieldError{Code: "bad_source", Field: "source", Problem: forever.Error(), Fix: "correct the source"}
-		}
 		if err != nil {
-			return err
+			return Unread(d.Spec.Source, err)
 		}
 		c.out.Rows, c.out.BadLines = c.out.Rows+page.Bad, c.out.BadLines+page.Bad
 		for _, it := range page.Items {
