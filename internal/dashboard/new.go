@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"html/template"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -267,6 +268,16 @@ func (w *wizard) Err(field string) map[string]string {
 		return nil
 	}
 	return map[string]string{"At": "e-" + field, "Text": w.Faults[field]}
+}
+
+// Wrong returns what is wrong with fields of the page, each with the id of its element, for the top of the page.
+func (w *wizard) Wrong() (list []fact) {
+	for _, field := range slices.Sorted(maps.Keys(w.Faults)) {
+		if text := w.Faults[field]; text != "" && text != w.DataGone { // a page says itself that the data is gone
+			list = append(list, fact{"e-" + field, text})
+		}
+	}
+	return list
 }
 
 // inSentences writes a fault and what to do about it as sentences.

@@ -24,10 +24,14 @@ type mappingPage struct {
 	Out, First bool
 	Shown      int64 // items that the button promised before the form was sent
 	Changed    bool  // the form has changed that number
+	unsaved    bool  // the draft is as the form says, and was not saved
 }
 
 // Checked reports whether a person has looked at the mapping and saved it: before that no column is named as the id.
-func (p *mappingPage) Checked() bool { return p.Draft.ItemID != "" }
+func (p *mappingPage) Checked() bool { return p.Draft.ItemID != "" && !p.unsaved }
+
+// Unsaved reports whether the page shows what was typed and is not saved, because something is wrong with it.
+func (p *mappingPage) Unsaved() bool { return p.unsaved }
 
 // badShown is how many bad rows the page lists; the file has all.
 const badShown = 50
@@ -58,10 +62,13 @@ func (p *mappingPage) fill(ctx context.Context, v *visit) error {
 	var columns []string
 	if p.Check != nil {
 		columns = p.Check.Columns
-		if p.Check.ItemID != "" {
+		if p.Check.ItemID != "" && (!p.unsaved || p.ItemID == "") {
 			p.ItemID = p.Check.ItemID
 		}
 		p.Shown, p.Reads = p.Check.Items, readsOf(p.Check)
+		if p.unsaved {
+			choose(p.Reads, p.Draft.Columns)
+		}
 	}
 	for _, c := range columns {
 		p.IDs = append(p.IDs, choice{Value: c, Name: c, Current: c == p.ItemID})
@@ -124,7 +131,7 @@ func (d *Dashboard) saveMapping(ctx context.Context, v *visit) (done, error) {
 	p := &mappingPage{wizard: w}
 	shown, _ := strconv.ParseInt(v.FormValue("shown"), 10, 64) // without it, nothing was promised
 	typed := p.read(v)
-	err = v.describe(ctx, w, func(n *api.NewBulkAction) {
+	edit := func(n *api.NewBulkAction) {
 		if id := strings.TrimSpace(v.FormValue("item_id")); id != "" {
 			n.ItemID = id
 		}
@@ -141,17 +148,28 @@ func (d *Dashboard) saveMapping(ctx context.Context, v *visit) (done, error) {
 			n.Columns = chosen(v)
 			return
 		}
+		n.Steps = slices.Clone(n.Steps)
 		for i := range n.Steps {
 			if i < len(typed) {
 				n.Steps[i].Input = typed[i].input()
 			}
 		}
-	})
-	if err != nil {
-		p.Maps = typed // as they were typed
-		if err := w.refuse(err, p.place); err != nil {
-			return done{}, err
+	}
+	p.Maps = typed // as they were typed
+	if err := p.fillMaps(ctx, v, nil); err != nil {
+		return done{}, err
+	}
+	if p.findHalf(); len(w.Faults) == 0 {
+		if err := v.describe(ctx, w, edit); err != nil {
+			if err := w.refuse(err, p.place); err != nil {
+				return done{}, err
+			}
 		}
+	}
+	if p.unsaved = len(w.Faults) > 0 || len(w.Rest) > 0; p.unsaved {
+		edit(&w.Draft) // the form shows the draft
+	} else {
+		p.Maps = nil
 	}
 	if err := v.check(ctx, w, badShown); err != nil {
 		return done{}, err
@@ -159,7 +177,7 @@ func (d *Dashboard) saveMapping(ctx context.Context, v *visit) (done, error) {
 	if err := p.fill(ctx, v); err != nil {
 		return done{}, err
 	}
-	if len(w.Faults) > 0 || len(w.Rest) > 0 {
+	if p.unsaved {
 		return done{}, &pageAgain{"new-mapping", p.page()}
 	}
 	if v.FormValue("do") != "next" {
@@ -173,6 +191,23 @@ func (d *Dashboard) saveMapping(ctx context.Context, v *visit) (done, error) {
 		return done{}, &pageInstead{pageAgain{"new-mapping", p.page()}, http.StatusOK}
 	}
 	return done{To: "/new/" + w.ID + "/rules"}, v.countFailures(ctx, w)
+}
+
+// findHalf finds fields that have a name alone, or a value alone: neither could be saved.
+func (p *mappingPage) findHalf() {
+	for _, m := range p.Maps {
+		if m.Whole || !p.Own() {
+			continue
+		}
+		for _, r := range m.Rows {
+			switch e := r.Expression(); {
+			case r.Member != "" && e == "" && !r.Known:
+				p.Faults[r.Key] = "The field " + r.Member + " of " + m.Name + " has no value. Choose a column or write an expression, or empty its name to leave it out."
+			case r.Member == "" && e != "":
+				p.Faults[r.Key] = "What " + m.Name + " shall receive as " + e + " has no name. Name the field, or empty its value to leave it out."
+			}
+		}
+	}
 }
 
 // place returns the field of the page for a field of the API.

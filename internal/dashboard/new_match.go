@@ -31,6 +31,24 @@ func readsOf(c *api.DataCheck) (rows []readRow) {
 	return rows
 }
 
+// choose makes columns that were chosen the current ones.
+func choose(rows []readRow, chosen map[string]string) {
+	for i := range rows {
+		r := &rows[i]
+		want, ok := chosen[r.Name]
+		if !ok {
+			want = r.Name
+		}
+		r.Missing = true
+		for j := range r.Columns {
+			c := &r.Columns[j]
+			if c.Current = c.Value == want; c.Current {
+				r.Missing = false
+			}
+		}
+	}
+}
+
 // chosen reads which columns were chosen for the names that a template reads. A column of the same name needs no choice.
 func chosen(v *visit) map[string]string {
 	out := map[string]string{}

@@ -205,6 +205,16 @@ func (s *sheet) bad() bool {
 	return len(s.Faults) > 0 || slices.ContainsFunc(s.Inputs, func(i *input) bool { return i.Fault != "" })
 }
 
+// Wrong returns what is wrong with inputs, each with the id of its element, for the top of the page.
+func (s *sheet) Wrong() (list []fact) {
+	for _, i := range s.Inputs {
+		if i.Fault != "" {
+			list = append(list, fact{i.ID() + "-e", i.Label + ": " + i.Fault})
+		}
+	}
+	return list
+}
+
 // refused puts what the API refuses to the inputs it is about, and returns the page again. Other errors stay.
 func (s *sheet) refused(v *visit, err error) error {
 	p := refusal(err)
