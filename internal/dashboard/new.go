@@ -143,7 +143,7 @@ func (w *wizard) Blocks() string {
 	switch {
 	case w.DataGone != "":
 		return w.DataGone
-	case w.Check.ItemID == "" && w.Check.Rows == 0 && len(w.Check.Faults) > 0:
+	case w.NoID() != "":
 		return "Choose the column that identifies each row."
 	case w.Check.Rows == 0:
 		return "The data has no rows. Choose data with at least one row."
@@ -155,6 +155,20 @@ func (w *wizard) Blocks() string {
 		return "Keep the first row of each id, or upload a corrected file."
 	}
 	return ""
+}
+
+// NoID says why no column is known to identify the rows, empty if one does.
+func (w *wizard) NoID() string {
+	c := w.Check
+	if c == nil || c.ItemID != "" || len(c.Faults) == 0 {
+		return ""
+	}
+	unopened := c.Rows == 0 // a file is not read without its id column
+	without := c.Items == 0 && c.BadLines == c.Rows && !slices.ContainsFunc(c.Kinds, func(k api.BadLines) bool { return k.Code != "missing_id" })
+	if !unopened && !without {
+		return ""
+	}
+	return format.Stop(c.Faults[0].Message)
 }
 
 // open reads the draft of a page.

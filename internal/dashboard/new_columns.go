@@ -277,7 +277,7 @@ func previewOf(p api.Preview, columns []string, renamed map[string]string) (t pr
 	for _, it := range p.Items {
 		var data map[string]json.RawMessage
 		_ = json.Unmarshal(it.Data, &data) // a row without columns shows its id alone
-		r := previewRow{ID: it.ID, Input: string(it.Input)}
+		r := previewRow{ID: cmp.Or(it.ID, "none"), Input: string(it.Input)}
 		for _, c := range t.Columns {
 			name := c
 			for as, column := range renamed {

@@ -70,6 +70,9 @@ func (p *mappingPage) fill(ctx context.Context, v *visit) error {
 			choose(p.Reads, p.Draft.Columns)
 		}
 	}
+	if len(columns) > 0 && !slices.Contains(columns, p.ItemID) {
+		p.ItemID = "" // a choice shows it: the data has no such column
+	}
 	for _, c := range columns {
 		p.IDs = append(p.IDs, choice{Value: c, Name: c, Current: c == p.ItemID})
 	}

@@ -64,3 +64,52 @@ func TestASourceThatCannotBeReachedIsCorrectedInTheWizard(t *testing.T) {
 		t.Errorf("the fault is not at the URL: %s", page)
 	}
 }
+
+// customers serves rows whose id column has a name that is not known as one.
+func customers(t *testing.T) string {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		var rows []string
+		for i := range 250 {
+			rows = append(rows, fmt.Sprintf(`{"kundin":"K%d","stadt":"Bonn"}`, i))
+		}
+		fmt.Fprintf(w, `{"items":[%s]}`, strings.Join(rows, ","))
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// A source without a known id lists its columns to choose from, and its first rows.
+func TestTheIDOfASourceIsChosen(t *testing.T) {
+	n := openNode(t, nodetest.Options{})
+	b := newBrowser(t, n)
+	at := b.begin(url.Values{"action": {"send"}})
+	_, page, _ := b.postAt(at+"/source", url.Values{"url": {customers(t)}})
+	b.want(page, "no column was recognised as the id", "found kundin, stadt", "Choose the id", `none {"kundin":"K0","stadt":"Bonn"}`)
+	b.lacks(page, "250 rows read")
+	_, page = b.get(at + "/mapping")
+	b.want(page, "Which column identifies each row?", `no member has the name "id"`, "Choose a column", "Bad rows 250 rows", "Show the first 50 bad rows")
+	b.lacks(page, "Download bad-rows.csv", "Bad rows none")
+	if !strings.Contains(page, `<option value="kundin">kundin</option>`) {
+		t.Errorf("the column cannot be chosen: %s", page)
+	}
+	if _, page = b.post(at+"/mapping", url.Values{"s0": {"whole"}, "bad": {"record"}, "do": {"next"}}); !strings.Contains(page, "Choose the column that identifies each row.") {
+		t.Errorf("it goes on without an id: %s", text(t, page))
+	}
+	_, page = b.post(at+"/mapping", url.Values{"item_id": {"kundin"}, "s0": {"whole"}, "bad": {"record"}})
+	b.want(page, "All 250 rows can be used", "K0")
+	if !strings.Contains(page, `<option value="kundin" selected>`) {
+		t.Errorf("the choice is gone: %s", page)
+	}
+}
+
+// Trying the source of a schedule says which column is missing, and which there are.
+func TestTryingASourceNamesTheMissingColumn(t *testing.T) {
+	n := openNode(t, nodetest.Options{})
+	b := newBrowser(t, n)
+	from := customers(t)
+	for _, rule := range []string{"record", "refuse"} {
+		_, page := b.post("/ui/schedules/new", scheduleForm("bulk_action", "steps:\n- action: send\nitem_id: user_id\non_bad_line: "+rule+"\n", "bulk_action.source.segment.url", from, "try", "1"))
+		b.want(page, "The source has rows, and none of the first can be used", `No member has the name "user_id"`, "found kundin, stadt", `without an id: {"kundin":"K0"`)
+		b.lacks(page, "has no rows now")
+	}
+}

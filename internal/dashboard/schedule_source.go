@@ -217,7 +217,17 @@ func (s *sheet) trySource(ctx context.Context, v *visit, x *api.Schedule) error 
 	} else if len(rows.Items) == 0 {
 		s.ToldOf = "Nothing is saved or sent. The source cannot be read."
 	}
+	if len(rows.Items) > 0 && !slices.ContainsFunc(rows.Items, func(it api.PreviewItem) bool { return it.ID != "" }) {
+		s.ToldOf = "Nothing is saved or sent. The source has rows, and none of the first can be used:"
+		for _, f := range rows.Items[0].Faults {
+			s.at(sourceAt).add(inSentences(f.Message, f.Fix))
+		}
+	}
 	for _, it := range rows.Items {
+		if it.ID == "" {
+			s.Told = append(s.Told, "without an id: "+oneLine(it.Data))
+			continue
+		}
 		s.Told = append(s.Told, it.ID+": "+oneLine(it.Data))
 	}
 	return s.again(v)

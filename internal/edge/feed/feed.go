@@ -36,6 +36,38 @@ type Page struct {
 	Skipped int64
 	// Bad counts invalid items that were skipped, if [Spec.SkipBad] is set.
 	Bad int64
+	// Refused holds the first of them.
+	Refused []Refused
+}
+
+// Refused is an invalid item that was skipped.
+type Refused struct {
+	Why *PermanentError
+	// Doc is its document, nil if it has none or others are shown.
+	Doc []byte
+}
+
+// Bounds on the invalid items that a page tells of, in all and with their documents.
+const (
+	mostRefused = 1000
+	mostShown   = 20
+)
+
+// refuse adds an invalid item to a list.
+func refuse(list []Refused, why *PermanentError, doc []byte) []Refused {
+	if len(list) == mostRefused {
+		return list
+	}
+	if len(list) >= mostShown {
+		doc = nil
+	}
+	return append(list, Refused{why, doc})
+}
+
+// skip skips an invalid item.
+func (p *Page) skip(why *PermanentError, doc []byte) {
+	p.Bad++
+	p.Refused = refuse(p.Refused, why, doc)
 }
 
 // Feed reads items page by page. It is called from one goroutine. Reading the same cursor again

@@ -158,7 +158,7 @@ func (f *kafka) fill(ctx context.Context, at kafkaPlace) (p Page, err error) {
 		}
 		it, bad := f.item(r)
 		if bad != nil && f.spec.SkipBad {
-			p.Bad++
+			p.skip(bad, r.Value)
 			continue
 		}
 		if bad != nil {

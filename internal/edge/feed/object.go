@@ -124,8 +124,8 @@ func (f *object) page(s *objectStream) (Page, error) {
 			return Page{}, err
 		}
 	}
-	p.Next, p.Last, p.Bad = encode(KindS3, s.at), s.at.Done, s.bad
-	s.bad = 0
+	p.Next, p.Last, p.Bad, p.Refused = encode(KindS3, s.at), s.at.Done, s.bad, s.refused
+	s.bad, s.refused = 0, nil
 	return p, nil
 }
 
@@ -136,7 +136,7 @@ func (f *object) explain(ctx context.Context, s *objectStream, err error) error 
 		return transient(ctx, "read the object", s.wire.err)
 	}
 	if bad, ok := errors.AsType[*source.RowError](err); ok {
-		return &PermanentError{Code: bad.Code, Where: line(bad.Line, bad.Column), Problem: bad.Problem, Fix: bad.Fix}
+		return refusedRow(bad)
 	}
 	if bad, ok := errors.AsType[*source.InputError](err); ok {
 		return &PermanentError{Code: bad.Code, Where: line(bad.Line, bad.Column), Problem: bad.Problem, Fix: bad.Fix, Err: bad.Err}
@@ -145,6 +145,11 @@ func (f *object) explain(ctx context.Context, s *objectStream, err error) error 
 		return f.refused(e)
 	}
 	return unreachable(ctx, "read the object", err)
+}
+
+// refusedRow returns the error of a row.
+func refusedRow(bad *source.RowError) *PermanentError {
+	return &PermanentError{Code: bad.Code, Where: line(bad.Line, bad.Column), Problem: bad.Problem, Fix: bad.Fix}
 }
 
 func line(line, column int) string {

@@ -32,7 +32,8 @@ type objectStream struct {
 	shift int // from a line of rows to a line of the object
 
 	skipBad bool
-	bad     int64 // rows that were skipped before ahead, and are in no page yet
+	bad     int64     // rows that were skipped before ahead, and are in no page yet
+	refused []Refused // the first of them
 }
 
 func newObjectStream(ctx context.Context, at objectPlace, skipBad bool) *objectStream {
@@ -77,7 +78,7 @@ func (s *objectStream) open(f *object) error {
 	}
 	s.shift = begin.Line - 1 - bytes.Count(begin.Head, []byte("\n"))
 	err = s.read()
-	s.bad = 0 // those in the head were counted when it was first read
+	s.bad, s.refused = 0, nil // those in the head were counted when it was first read
 	return err
 }
 
@@ -157,7 +158,7 @@ func (s *objectStream) begin(skip int64) error {
 		s.alive()
 	}
 	if skip > 0 {
-		s.bad = 0 // they were counted when they were first read
+		s.bad, s.refused = 0, nil // they were counted when they were first read
 	}
 	return nil
 }
@@ -210,6 +211,10 @@ func (s *objectStream) passes(err error) bool {
 		return false
 	}
 	s.bad++
+	if row != nil {
+		bad = refusedRow(row)
+	}
+	s.refused = refuse(s.refused, bad, nil)
 	s.alive()
 	return true
 }

@@ -192,7 +192,7 @@ func (f *postgres) rows(ctx context.Context, at postgresPlace) (Page, error) {
 		key := string(row[colKey])
 		it, bad := itemOf(string(row[colID]), bytes.Clone(row[colDocument]), f.spec.ID)
 		if bad != nil && f.spec.SkipBad {
-			p.Bad++
+			p.skip(bad, it.Value)
 			at.Key = &key
 			continue
 		}

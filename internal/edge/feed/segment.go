@@ -137,7 +137,7 @@ func (g *segment) page(at segmentPlace, from *url.URL, h http.Header, body []byt
 	for i, doc := range docs {
 		it, bad := item(doc, g.spec.ID)
 		if bad != nil && g.spec.SkipBad {
-			p.Bad++
+			p.skip(bad, doc)
 			continue
 		}
 		if bad != nil {

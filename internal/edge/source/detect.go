@@ -136,18 +136,19 @@ func evenWidth(sample []byte, delim byte) int {
 	return width
 }
 
-// IDNames lists the names of id columns and members, the likelier first: English ones, those of other languages, and last an
-// address, which customers change and share. Only letters and digits count, without case and accents: "User ID" is user_id,
+// IDNames lists the names of id columns and members, the likelier first: English ones, those of other languages, an
+// address, which customers change and share, and last the bare word for a customer. Only letters and digits count, without case and accents: "User ID" is user_id,
 // and "N° client" is n client.
 var IDNames = [...]string{"id", "item_id", "user_id", "customer_id", "account_id", "key", "uuid",
 	"client_id", "contact_id", "member_id", "subscriber_id", "customer_number", "customer_no", "user_number", "member_number",
 	"account_number",                                                                                                                // en
 	"kundennummer", "kunden_nr", "kd_nr", "kunden_id", "kontonummer", "mitgliedsnummer", "mitglieds_nr", "benutzer_id", "nutzer_id", // de
 	"numero_client", "n_client", "no_client", "num_client", "identifiant", "id_client", "numero_de_client", // fr
-	"numero_de_cliente", "numero_cliente", "n_cliente", "id_cliente", "identificador", "codigo_cliente", "codigo_de_cliente", "codigo_do_cliente", "numero_do_cliente", // es, pt
+	"numero_de_cliente", "numero_cliente", "n_cliente", "id_cliente", "cliente_id", "identificador", "codigo_cliente", "codigo_de_cliente", "codigo_do_cliente", "numero_do_cliente", // es, pt
 	"codice_cliente", "identificativo", // it
 	"klantnummer", "klant_nr", "klant_id", "lidnummer", // nl
-	"email"}
+	"email",
+	"customer", "client", "kunde", "cliente", "klant"} // which may hold a name as well
 
 // detectID returns the id column by its name, or -1 if no column has the name of an id. It
 // never uses the position: a first column that is not an id repeats, and all rows but a few
@@ -180,8 +181,27 @@ func noID(line int, code, kind string, names []string) *RowError {
 	return &RowError{
 		Line: line, Code: code, Value: found,
 		Problem: fmt.Sprintf("no %s has the name of an id, such as id, user_id, customer number or email; found %s", kind, found),
-		Fix:     fmt.Sprintf("name the %s that identifies an item: item_id in the API, --id on the command line", kind),
+		Fix:     nameID(kind),
 	}
+}
+
+// nameID is the fix for an id that is not found.
+func nameID(kind string) string {
+	return fmt.Sprintf("name the %s that identifies an item: item_id in the API, --id on the command line", kind)
+}
+
+// noMember returns the error of an item outside a file that has no member of the name of its id.
+func noMember(member string, names []string) *RowError {
+	found := "none"
+	if len(names) > 0 {
+		found = shorten(strings.Join(names, ", "))
+	}
+	fix := nameID("member")
+	if i := detectID(names); i >= 0 {
+		fix = "if " + names[i] + " holds it, " + fix
+	}
+	return &RowError{Code: CodeMissingID, Field: member, Fix: fix,
+		Problem: fmt.Sprintf("no member has the name %q, which holds the id of each item; found %s", member, found)}
 }
 
 // looksLikeData reports whether a cell of the first line looks like a value and not like a

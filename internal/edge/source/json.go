@@ -30,7 +30,18 @@ func ItemID(doc []byte, member string) (string, *RowError) {
 		return "", bad
 	}
 	value, _ := memberOf(doc, member)
+	if value == nil {
+		return "", noMember(member, namesOf(doc))
+	}
 	return d.idOf(value)
+}
+
+// namesOf returns the names of the members of a valid JSON object.
+func namesOf(doc []byte) (names []string) {
+	for name := range members(doc) {
+		names = append(names, unquote(name))
+	}
+	return names
 }
 
 // CheckDocument returns what is wrong with the JSON document of an item outside a file.
@@ -109,10 +120,7 @@ func (d *docs) chooseMember(doc []byte, line int) error {
 	if d.id = d.opts.IDColumn; d.id != "" {
 		return nil
 	}
-	var names []string
-	for name := range members(doc) {
-		names = append(names, unquote(name))
-	}
+	names := namesOf(doc)
 	i := detectID(names)
 	if i < 0 {
 		return noID(line, CodeMissingID, "member", names)

@@ -46,6 +46,7 @@ func TestAnIDIsPreferredToAnAddress(t *testing.T) {
 		{"E-mail;N° client", "N° client"}, {"E-mail;Numéro client", "Numéro client"}, {"Email;Número de cliente", "Número de cliente"},
 		{"Email;Codice cliente", "Codice cliente"}, {"E-mail;Klantnummer", "Klantnummer"}, {"E-mail;Código do cliente", "Código do cliente"},
 		{"E-Mail;Kundennummer;ID", "ID"}, {"Name;E-Mail", "E-Mail"},
+		{"Ort;Kunde", "Kunde"}, {"City;Customer", "Customer"}, {"Ville;Client", "Client"}, {"Ciudad;Cliente", "Cliente"}, {"Plaats;Klant", "Klant"}, {"Ciudad;Cliente_ID", "Cliente_ID"}, {"Kunde;E-Mail", "E-Mail"},
 	} {
 		if got := open(t, tt.header+"\na;b;c\n", "x.csv", Options{}).Detected().IDColumn; got != tt.want {
 			t.Errorf("the id of %q is %q, want %q", tt.header, got, tt.want)

@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 
@@ -25,6 +26,12 @@ func (s *Bulks) Preview(ctx context.Context, id string, most int) (api.Preview, 
 	}
 	out := api.Preview{Items: []api.PreviewItem{}}
 	for it, err := range p.items {
+		if bad := (*refusedError)(nil); errors.As(err, &bad) {
+			if len(out.Items) < most {
+				out.Items = append(out.Items, bad.shown())
+			}
+			continue
+		}
 		if err != nil {
 			fault, ok := p.faultOf(err)
 			if !ok {
@@ -67,7 +74,7 @@ func (s *Bulks) peek(ctx context.Context, id string, most int) (*peeked, error) 
 	d, err := s.drafts.Get(ctx, id)
 	switch {
 	case err == nil && d.Spec.Source != nil:
-		f, err := s.drafts.Open(&d)
+		f, err := s.drafts.Peek(&d)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +95,22 @@ func (s *Bulks) peek(ctx context.Context, id string, most int) (*peeked, error) 
 	return &peeked{stored.StepsOf(v.Steps), v.Params, b.FirstItems(ctx, most), nil, func() {}}, nil
 }
 
-// firstOf returns the first page of a source that holds items.
+// refusedError is a row of a source that is not an item.
+type refusedError struct{ feed.Refused }
+
+// Error implements error.
+func (e *refusedError) Error() string { return e.Why.Error() }
+
+// shown returns the row as an item without an id.
+func (e *refusedError) shown() api.PreviewItem {
+	out := api.PreviewItem{Data: json.RawMessage("null"), Faults: []api.Fault{{Code: e.Why.Code, Message: e.Why.Problem, Fix: e.Why.Fix}}}
+	if json.Valid(e.Doc) {
+		out.Data = e.Doc
+	}
+	return out
+}
+
+// firstOf returns the first page of a source that holds rows: its items, then what is none.
 func firstOf(ctx context.Context, f feed.Feed) iter.Seq2[weir.RawItem, error] {
 	return func(yield func(weir.RawItem, error) bool) {
 		at := feed.Cursor("")
@@ -103,7 +125,12 @@ func firstOf(ctx context.Context, f feed.Feed) iter.Seq2[weir.RawItem, error] {
 					return
 				}
 			}
-			if page.Last || len(page.Items) > 0 {
+			for _, bad := range page.Refused {
+				if !yield(weir.RawItem{}, &refusedError{bad}) {
+					return
+				}
+			}
+			if page.Last || len(page.Items)+len(page.Refused) > 0 {
 				return
 			}
 			at = page.Next

@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -41,6 +42,9 @@ func (s *Bulks) TrialBulk(ctx context.Context, id string, want api.Trial) (api.T
 	}
 	var chosen []trialItem
 	for it, err := range p.items {
+		if bad := (*refusedError)(nil); errors.As(err, &bad) {
+			continue // it will not be an item
+		}
 		if err != nil {
 			return api.TrialResult{}, draft.Unread(p.source, err)
 		}

@@ -249,26 +249,43 @@ func unusable(no int, err error) error {
 
 // readFirst counts the first items of a source.
 func (s *Checks) readFirst(ctx context.Context, d *Draft, c *counting) error {
-	f, err := s.openRaw(d)
+	all := *d
+	all.Spec.OnBadLine = "record" // rows that cannot be used are told, whatever is done with them
+	f, err := s.openRaw(&all)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	c.out.ItemID = d.Spec.IDColumn()
 	for at := feed.Cursor(""); c.out.Rows < checkSource; {
 		page, err := f.Read(ctx, at)
 		if err != nil {
 			return Unread(d.Spec.Source, err)
 		}
-		c.out.Rows, c.out.BadLines = c.out.Rows+page.Bad, c.out.BadLines+page.Bad
 		for _, it := range page.Items {
 			c.add(source.Item{ID: it.ID, Data: it.Value}, 1, nil)
 		}
+		c.refused(&page)
 		if page.Last {
 			c.out.Complete = true
 			break
 		}
 		at = page.Next
 	}
+	if id := idOfSource(&d.Spec); slices.Contains(c.out.Columns, id) {
+		c.out.ItemID = id
+	}
 	return nil
+}
+
+// idOfSource returns the column that holds the ids of a source, empty if that is found out as it is read.
+func idOfSource(spec *stored.Spec) string {
+	switch from := spec.Source; {
+	case spec.IDColumn() != "":
+		return spec.IDColumn()
+	case from.Postgres != nil:
+		return from.Postgres.Key
+	case from.Segment != nil, from.Kafka != nil && !from.Kafka.IDFromKey:
+		return "id"
+	}
+	return ""
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/edge/mapping"
 	"github.com/weirhq/weir/internal/edge/source"
 )
@@ -56,6 +57,18 @@ func (c *counting) add(it source.Item, file int, err error) {
 		}
 	}
 	c.out.Items++
+}
+
+// refused counts the rows of a page that are no items.
+func (c *counting) refused(page *feed.Page) {
+	for _, r := range page.Refused {
+		if len(c.out.Columns) == 0 {
+			c.out.Columns = membersOf(r.Doc)
+		}
+		c.add(source.Item{}, 1, &source.RowError{Code: r.Why.Code, Problem: r.Why.Problem, Fix: r.Why.Fix})
+	}
+	more := page.Bad - int64(len(page.Refused))
+	c.out.Rows, c.out.BadLines = c.out.Rows+more, c.out.BadLines+more
 }
 
 // bad counts a bad line.

@@ -183,6 +183,13 @@ func (s *rules) checkSource(n *stored.Spec, tenant, by string) error {
 	return s.connections.Check(n, tenant)
 }
 
+// Peek opens the source of a draft to show its first items. Rows that are none do not end it, whatever the draft does with them.
+func (s *rules) Peek(d *Draft) (feed.Feed, error) {
+	all := *d
+	all.Spec.OnBadLine = "record"
+	return s.Open(&all)
+}
+
 // Open opens the source of a draft. Its items have the ids of the draft, and members with the names that the steps know.
 func (s *rules) Open(d *Draft) (feed.Feed, error) {
 	f, err := s.openRaw(d)
