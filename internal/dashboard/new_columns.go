@@ -57,10 +57,10 @@ func (m stepMap) Output() string {
 }
 
 // engineWords are words of the expression engine that tell a manager nothing.
-var engineWords = regexp.MustCompile(`^(column \d+: )?(invalid operation: )?`)
+var engineWords = regexp.MustCompile(`^((in line \d+ )?at character \d+: )?(invalid operation: )?`)
 
-// columnOf begins what is wrong with the value of a column; the numbers of [engineWords] are places in an expression.
-var columnOf = regexp.MustCompile(`^column [^:]*[^0-9: ][^:]*: `)
+// columnOf begins what is wrong with the value of a column.
+var columnOf = regexp.MustCompile(`^column [^:]+: `)
 
 // plainly says what is wrong with a row in plain words.
 func plainly(code, message string) string {

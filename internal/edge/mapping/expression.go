@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -52,7 +53,7 @@ func (s *scope) compile(field, text string, condition bool) (*expression, *weir.
 	c := newCheck(s)
 	c.tree(tree.Node)
 	if len(c.faults) > 0 {
-		return nil, s.wrong(e, quoteWords(first(c.faults), text, condition))
+		return nil, s.wrong(e, bracket(quoteWords(first(c.faults), text, condition), text))
 	}
 	if _, err := checker.Check(tree, config); err != nil {
 		return nil, s.wrong(e, parserFault(err))
@@ -80,6 +81,23 @@ func quoteWords(f fault, text string, condition bool) fault {
 		f = fault{problem: "this is not an expression"}
 	}
 	f.fix = strings.TrimSuffix("a fixed text needs quotes, as in '"+text+"'; "+f.fix, "; ")
+	return f
+}
+
+// hyphenated matches a member whose name is probably meant to have hyphens, which stand for minus: item.E-Mail.
+var hyphenated = regexp.MustCompile(`\b((?:item|params)(?:\.[\pL_][\pL\pN_]*)*)\.([\pL_][\pL\pN_]*(?:-[\pL_][\pL\pN_]*)+)`)
+
+// bracket says how a name with hyphens is written, if the fault is within one.
+func bracket(f fault, text string) fault {
+	if !strings.HasPrefix(f.problem, "unknown name ") {
+		return f
+	}
+	for _, m := range hyphenated.FindAllStringSubmatchIndex(text, -1) {
+		from, to := utf8.RuneCountInString(text[:m[0]]), utf8.RuneCountInString(text[:m[1]])
+		if f.at.From >= from && f.at.From < to {
+			f.fix = fmt.Sprintf("a name with a hyphen is written as %s[%q]", text[m[2]:m[3]], text[m[4]:m[5]])
+		}
+	}
 	return f
 }
 
@@ -160,20 +178,20 @@ func (e *expression) place(at file.Location) string {
 	if at.To == 0 && at.From == 0 {
 		return ""
 	}
-	line, column := 1, 1
+	line, character := 1, 1
 	for i, r := range []rune(e.text) {
 		if i == at.From {
 			break
 		}
-		column++
+		character++
 		if r == '\n' {
-			line, column = line+1, 1
+			line, character = line+1, 1
 		}
 	}
 	if line == 1 {
-		return fmt.Sprintf("column %d: ", column)
+		return fmt.Sprintf("at character %d: ", character) // a column is one of the data
 	}
-	return fmt.Sprintf("line %d, column %d: ", line, column)
+	return fmt.Sprintf("in line %d at character %d: ", line, character)
 }
 
 // eval runs the expression.
@@ -181,9 +199,45 @@ func (e *expression) eval(env map[string]any) (any, error) {
 	machine := vm.VM{MemoryBudget: memory}
 	v, err := machine.Run(e.code, env)
 	if err != nil {
-		return nil, e.failed(err)
+		return nil, e.blame(e.failed(err), env)
 	}
 	return v, nil
+}
+
+// blame adds to an error which members of the item are missing, if something needs a value and has none.
+func (e *expression) blame(out *ItemError, env map[string]any) *ItemError {
+	item, ok := env[nameItem].(map[string]any)
+	if !ok || !strings.Contains(out.Problem, "null") && !strings.Contains(out.Problem, "a value is missing") {
+		return out
+	}
+	var missing []string
+	for _, name := range names(e.uses.members) {
+		if item[name] == nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return out
+	}
+	verb := " is missing or empty"
+	if len(missing) > 1 {
+		verb = " are missing or empty"
+	} else {
+		out.Column = cmp.Or(out.Column, missing[0])
+	}
+	out.Problem += ": " + strings.Join(missing, ", ") + verb
+	out.Fix = cmp.Or(out.Fix, "give the item a value, or write what to use instead, as in ("+inItem(missing[0])+" ?? '')")
+	return out
+}
+
+var plainMember = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// inItem writes a member of the item as an expression.
+func inItem(name string) string {
+	if plainMember.MatchString(name) {
+		return nameItem + "." + name
+	}
+	return fmt.Sprintf("%s[%q]", nameItem, name)
 }
 
 // failed returns the error of an item for which the expression fails.

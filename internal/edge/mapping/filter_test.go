@@ -44,10 +44,10 @@ func TestFilters(t *testing.T) {
 
 func TestBadFiltersSayWhere(t *testing.T) {
 	for text, want := range map[string]string{
-		`cod == "timeout"`:                "filter: column 1: unknown name cod; did you mean code?",
-		`code == "timeout" && attempst>2`: "column 22: unknown name attempst; did you mean attempts?",
-		`attempts contains "x"`:           "column 10: invalid operation: contains (mismatched types int and string)",
-		`code =`:                          "filter: column 6: ",
+		`cod == "timeout"`:                "filter: at character 1: unknown name cod; did you mean code?",
+		`code == "timeout" && attempst>2`: "at character 22: unknown name attempst; did you mean attempts?",
+		`attempts contains "x"`:           "at character 10: invalid operation: contains (mismatched types int and string)",
+		`code =`:                          "filter: at character 6: ",
 		`code`:                            "expected bool, but got string",
 		`code matches "("`:                "missing closing )",
 		`steps.a.done`:                    "unknown name steps",

@@ -126,7 +126,7 @@ func calculate(op string, do func(a, b any) any, a, b any) (out any, err error) 
 	defer func() {
 		if recover() != nil {
 			err = fmt.Errorf("%s cannot be used on %s and %s", op, kindOf(a), kindOf(b))
-			if op == "+" && (kindOf(a) == "a text" || kindOf(b) == "a text") {
+			if op == "+" && a != nil && b != nil && (kindOf(a) == "a text" || kindOf(b) == "a text") {
 				err = fmt.Errorf("%w; make a text of the other one with string(…)", err)
 			}
 		}
