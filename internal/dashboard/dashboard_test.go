@@ -216,7 +216,7 @@ func TestPeopleSignInWithAKeyAndSeeTheirTenantOnly(t *testing.T) {
 	if status != http.StatusUnauthorized {
 		t.Errorf("with a wrong key the status is %d", status)
 	}
-	b.want(page, "Invalid API key")
+	b.want(page, "Invalid API key. Check it, or request a new one.")
 	theirs := n.As([]access.Scope{access.Read}, "growth")
 	status, page = b.post("/ui/sign-in", url.Values{"key": {theirs.Key()}, "next": {"/ui/bulk-actions"}})
 	if status != http.StatusOK {

@@ -196,6 +196,14 @@ func itemSign(state string) sign {
 	return sign{"info", state, "cancelled"}
 }
 
+// triedSign is how the result of a trial is shown: nothing waits after it.
+func triedSign(state string) sign {
+	if state == "waiting" {
+		return sign{"retry", "Would be tried again", "waiting"}
+	}
+	return itemSign(state)
+}
+
 // viewOf prepares an item for a page.
 func viewOf(x *api.ItemResult) itemView {
 	view := itemView{ItemResult: *x, Sign: itemSign(x.State), Data: pretty(x.Data), Output: pretty(x.Output), Line: oneLine(x.Data)}

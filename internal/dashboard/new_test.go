@@ -278,14 +278,14 @@ func TestFaultsAreShownAtTheirFields(t *testing.T) {
 			b.want(page, "cannot be used.", "Nothing has been")
 		}
 	}
-	_, page, _ = b.sendForm(at+"/data", "file=u.csv", "customer,amount\nc1,5\nc2,x\n")
-	b.want(page, "Which column identifies each row?", "customer")
+	_, page, _ = b.sendForm(at+"/data", "file=u.csv", "person,amount\nc1,5\nc2,x\n")
+	b.want(page, "Which column identifies each row?", "person")
 	status, page, _ = b.postAt(at+"/mapping", url.Values{"do": {"next"}})
 	b.want(page, "Choose the column that identifies each row.")
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("without an id column the status is %d", status)
 	}
-	mapping := url.Values{"item_id": {"customer"}, "bad": {"record"}, "duplicates": {"keep_first"}, "do": {"next"}, "s0": {"fields"}, "s0-0": {"n"},
+	mapping := url.Values{"item_id": {"person"}, "bad": {"record"}, "duplicates": {"keep_first"}, "do": {"next"}, "s0": {"fields"}, "s0-0": {"n"},
 		"s0-0-expression": {"itm.amount"}, "s1": {"whole"}}
 	_, page, _ = b.postAt(at+"/mapping", mapping)
 	b.want(page, "itm")
@@ -322,7 +322,7 @@ func TestATrialShowsWhatWasSentAndATemplateIsKept(t *testing.T) {
 	at := b.begin(url.Values{"action": {"send"}})
 	b.sendForm(at+"/data", "kind", "csv", "rows", "id;fail\nu1;\nu2;no such user\n")
 	status, page, _ := b.postAt(at+"/trial", url.Values{"first": {"2"}, "real": {"1"}})
-	b.want(page, "sent for real", "u1 done", "u2 failed", "no such user")
+	b.want(page, "sent for real", "u1 Done", "u2 Failed", "no such user")
 	if status != http.StatusOK {
 		t.Errorf("the trial has status %d", status)
 	}

@@ -92,7 +92,7 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request) {
 	if _, err := v.api.WhoAmI(r.Context()); err != nil {
 		fault := "The key could not be checked: " + err.Error()
 		if refused := refusal(err); refused != nil {
-			fault = format.Stop(refused.Title) + " " + refused.Fix
+			fault = format.Stop(refused.Title) + " " + sentence(refused.Fix)
 		}
 		d.showSignIn(w, v, http.StatusUnauthorized, fault)
 		return

@@ -52,7 +52,9 @@ func (d *Dashboard) testAction(ctx context.Context, v *visit, s *sheet) (done, e
 	page := trialPage{sheet: s, Result: &result, Took: format.Duration(time.Duration(result.Took)),
 		Request: pretty(json.RawMessage(result.Request)), Response: pretty(json.RawMessage(result.Response))}
 	for i := range result.Items {
-		page.Items = append(page.Items, viewOf(&result.Items[i]))
+		view := viewOf(&result.Items[i])
+		view.Sign = triedSign(view.State)
+		page.Items = append(page.Items, view)
 	}
 	c.Page, c.Weir = page, []string{"weir actions test " + quoted(v.PathValue("name"))}
 	return done{Show: &pageAgain{"trial", c}}, nil

@@ -16,7 +16,7 @@ var functions = template.FuncMap{
 	"count": format.Count, "items": format.Items, "share": format.Share, "percent": format.Percent, "rate": format.Rate, "speed": format.Speed,
 	"sign": signOf, "plainly": plainly, "others": otherValues, "dict": dict, "plural": format.Plural, "random": rand.Text, "join": strings.Join, "sentence": sentence, "stop": format.Stop,
 	"undoSign": undoSign, "undoWords": undoWords,
-	"itemSign": itemSign, "int64": func(n int) int64 { return int64(n) }, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
+	"itemSign": itemSign, "triedSign": triedSign, "int64": func(n int) int64 { return int64(n) }, "duration": func(d api.Duration) string { return format.Duration(time.Duration(d)) },
 }
 
 // sign is how a state is shown: a sign, a word and a colour, always all three.

@@ -147,7 +147,13 @@ func TestTheFieldsOfAStepComeWithTheirChoice(t *testing.T) {
 			t.Errorf("on %d px a select is cut off: %s", width, text)
 		}
 	}
+	if !b.visible(".match .lbl") {
+		t.Error("on a phone the fields have no labels")
+	}
 	b.wide(1280, 900)
+	if b.visible(".match .lbl") {
+		t.Error("the head of the table is said twice")
+	}
 	b.press("Save and check again")
 	b.see("Match columns checked")
 }
@@ -177,7 +183,7 @@ func TestAWizardReadsASegment(t *testing.T) {
 	b.see("URL of a segment")
 	b.fill("URL of a segment", at+"/segments/8")
 	b.press("Test and use this source")
-	b.see("cannot be used", "no such segment")
+	b.see("cannot be used", "No such segment")
 	b.fill("URL of a segment", at+"/segments/7")
 	b.press("Test and use this source")
 	b.see("3 rows read", "Ada")

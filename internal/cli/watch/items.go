@@ -54,7 +54,11 @@ func printTrial(l *link.Link, s *api.TrialStep, named bool) {
 		return
 	}
 	for _, i := range s.Items {
-		line := fmt.Sprintf("%s  %s  %s", term.Pad(i.ID, 12), ItemState(p, &i), strings.TrimSpace(i.Code+" "+i.Message))
+		state := ItemState(p, &i)
+		if i.State == "waiting" { // nothing waits after a trial
+			state = "would be tried again"
+		}
+		line := fmt.Sprintf("%s  %s  %s", term.Pad(i.ID, 12), state, strings.TrimSpace(i.Code+" "+i.Message))
 		fmt.Fprintln(w, p.Tame(strings.TrimRight(line, " ")))
 	}
 }
