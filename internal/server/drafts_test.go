@@ -147,12 +147,12 @@ func TestTheRowsOfADraftAreChecked(t *testing.T) {
 		c.Kinds[0].Field != "amount" || strings.Join(c.Kinds[0].Values, " ") != "many x" || c.Kinds[0].Message != `column amount: "many" is not a whole number` {
 		t.Errorf("the kinds are %+v", c.Kinds)
 	}
-	c = check(`"steps":[{"action":"award"}]`, "u.csv", "customer,amount\nc1,5\n")
-	if c.ItemID != "" || c.Rows != 0 || strings.Join(c.Columns, " ") != "customer amount" || len(c.Faults) != 1 {
+	c = check(`"steps":[{"action":"award"}]`, "u.csv", "person,amount\nc1,5\n")
+	if c.ItemID != "" || c.Rows != 0 || strings.Join(c.Columns, " ") != "person amount" || len(c.Faults) != 1 {
 		t.Errorf("without an id column: %+v", c)
 	}
-	c = check(`"steps":[{"action":"award"}],"item_id":"customer"`, "u.csv", "customer,amount\nc1,5\n")
-	if c.ItemID != "customer" || c.Items != 1 {
+	c = check(`"steps":[{"action":"award"}],"item_id":"person"`, "u.csv", "person,amount\nc1,5\n")
+	if c.ItemID != "person" || c.Items != 1 {
 		t.Errorf("with another id column: %+v", c)
 	}
 	c = check(`"steps":[{"action":"award"}],"duplicates":"keep_all"`, "u.ndjson", `{"id":"a","x":1}`+"\n"+`{"id":"a"}`+"\nnonsense\n")
