@@ -15,7 +15,6 @@ type bulkReportPage struct {
 	bulkHead
 	Report   api.Report
 	Says     string // the outcome in a sentence
-	Unclear  string // that items may be done although they are cancelled
 	Steps    []reportStep
 	Counts   api.Counts // with all retries
 	Retried  int64      // done by retries
@@ -75,7 +74,7 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 	for _, w := range r.Waited {
 		page.Waited = append(page.Waited, waited{cmp.Or(w.Text, w.Reason), w.Share * 100, format.Duration(time.Duration(w.Duration))})
 	}
-	page.Says, page.Unclear = inOneSentence(&r), unclear(&r)
+	page.Says = inOneSentence(&r)
 	if page.Events, err = v.events(ctx, h.Bulk.ID, 20); err != nil {
 		return c, err
 	}
@@ -129,14 +128,6 @@ func undoneInOneSentence(u *api.Undone) string {
 	default:
 		return "It was undone: " + words + "."
 	}
-}
-
-// unclear says how many items may be done although they are not shown as done; empty if there are none.
-func unclear(r *api.Report) string {
-	if r.Unclear == 0 || !r.State.Final() {
-		return ""
-	}
-	return format.Plural(r.Unclear, "cancelled item has", "cancelled items have") + " no clear answer: the service may have done the work."
 }
 
 // bulkResults streams the items of a bulk action.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,4 +64,47 @@ func TestCancelledItemsWithoutAClearAnswerAreSaidToBeMaybeDone(t *testing.T) {
 	}
 	_, page = b.post("/ui/items", url.Values{"id": {"u0"}})
 	b.want(page, "cancelled after 1 attempt: no_clear_answer it was called without a clear answer")
+}
+
+// A retry that has ended an item makes it clear: the report does not call it unclear any more. The page that asks before
+// the retry says what is unclear, and that the keys stay the same.
+func TestARetryMakesUnclearItemsClear(t *testing.T) {
+	t.Parallel()
+	var heals atomic.Bool
+	hangs := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "award", BatchSize: 1,
+		Retry: weir.Backoff{MaxAttempts: 5, Base: time.Hour, Cap: time.Hour}, Handle: func(_ context.Context,
+			b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+			if !heals.Load() {
+				return errors.New("connection reset after the request was sent")
+			}
+			b.Done(0, json.RawMessage("{}"))
+			return nil
+		}})
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{hangs}})
+	made := n.Make(`{"name":"spring","tenant":"growth","steps":[{"action":"award"}]}`, "{\"id\":\"u0\"}\n{\"id\":\"u1\"}\n{\"id\":\"u2\"}\n")
+	progressUntil(n, made.ID, "all wait", func(p *api.Progress) bool { return p.Steps[0].Unclear == 3 })
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/cancel", "{}", 200, nil)
+	n.Until(made.ID, api.Cancelled)
+	b := newBrowser(t, n)
+	at := "/ui/bulk-actions/" + made.ID
+	const keys = "A retry sends the same idempotency keys, unless it asks for new ones: a service that knows them does not do the work twice."
+	_, page := b.get(at + "/run-cancelled")
+	b.want(page, "No clear answer 3 cancelled items have no clear answer: the service may have done the work. "+keys)
+
+	heals.Store(true)
+	for _, tt := range []struct {
+		which string
+		left  int64
+	}{{`,"filter":"id == 'u1'"`, 2}, {"", 0}} {
+		var again api.Linked
+		n.Call("POST", "/v1/bulk-actions/"+made.ID+"/retry", `{"state":"cancelled"`+tt.which+`}`, 201, &again)
+		n.Until(again.BulkActions[0].ID, api.Completed)
+		var r api.Report
+		if n.Call("GET", "/v1/bulk-actions/"+made.ID+"/report", "", 200, &r); r.Unclear != tt.left || (r.UnclearText == "") != (tt.left == 0) {
+			t.Errorf("%d unclear items (%s) after the retry%s, want %d", r.Unclear, r.UnclearText, tt.which, tt.left)
+		}
+	}
+	_, page = b.get(at + "/report")
+	b.want(page, "Cancelled or left out 0")
+	b.lacks(page, "no clear answer")
 }

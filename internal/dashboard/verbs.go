@@ -209,6 +209,15 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 	if verb.Name == runCancelled {
 		q.Hidden = append(q.Hidden, fact{"once", v.onceKey()})
 	}
+	if verb.Name == runCancelled {
+		r, err := v.api.Report(ctx, b.ID)
+		if err != nil {
+			return nil, err
+		}
+		if r.UnclearText != "" {
+			q.Facts = append(q.Facts, fact{"No clear answer", r.UnclearText})
+		}
+	}
 	if verb.ask(&b, &p, q); verb.Name == "cancel" && p.Cancel == nil { // it has ended since it was asked for
 		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(p.State).Word))
 	}

@@ -118,7 +118,7 @@ func cancelledItems(n int64) string { return format.Plural(n, "cancelled item", 
 func askRunCancelled(b *api.BulkAction, p *api.Progress, q *question) {
 	q.Items = b.Counts.Cancelled
 	q.Title, q.Button, q.Stay = fmt.Sprintf("Run %s of %s?", cancelledItems(q.Items), b.Name), "Run "+cancelledItems(q.Items), "Leave them cancelled"
-	q.Facts = []fact{{"Will run", format.Items(q.Items) + ", each from the step at which it was cancelled"}}
+	q.Facts = append([]fact{{"Will run", format.Items(q.Items) + ", each from the step at which it was cancelled"}}, q.Facts...)
 	if len(b.Retries) == 0 { // else it is not known where those that are left were cancelled
 		for i, s := range p.Steps {
 			if i > 0 && s.Cancelled > 0 {

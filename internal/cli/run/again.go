@@ -2,14 +2,17 @@ package run
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
 	"github.com/weirhq/weir/internal/cli/spec"
 	"github.com/weirhq/weir/internal/cli/watch"
+	"github.com/weirhq/weir/report"
 )
 
 // againOptions say which items of a server's bulk action are tried again.
@@ -40,9 +43,25 @@ func (o *againOptions) bind(fs *pflag.FlagSet) {
 }
 
 func (o *againOptions) run(ctx context.Context, l *link.Link, id string) error {
+	if err := tellUnclear(ctx, l.Client, l.Env, id, &o.again); err != nil {
+		return err
+	}
 	made, err := l.Retry(ctx, id, o.again)
 	if err != nil {
 		return err
 	}
 	return watch.Linked(ctx, l, made, o.wait, o.timeout)
+}
+
+// tellUnclear says before cancelled items are run that the service may have done some of them.
+func tellUnclear(ctx context.Context, c *client.Client, env *command.Env, id string, again *api.Again) error {
+	if again.State != string(report.StateCancelled) {
+		return nil
+	}
+	r, err := c.Report(ctx, id)
+	if err != nil || r.UnclearText == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stderr, "  %s\n", r.UnclearText)
+	return err
 }

@@ -86,6 +86,9 @@ func retryRun(ctx context.Context, env *command.Env, o *runOptions, c catalogue,
 	if err != nil {
 		return err
 	}
+	if err := tellUnclear(ctx, s.Client, env, id, &again); err != nil {
+		return errors.Join(command.LocalFailure(err), s.Close())
+	}
 	made, err := s.Retry(client.WithKey(ctx, retryKey(&b, &again)), id, again)
 	if err == nil {
 		err = s.retriedBefore(ctx, id, &made)

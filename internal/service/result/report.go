@@ -46,6 +46,10 @@ func (s *Results) Report(ctx context.Context, id string) (api.Report, error) {
 	if sum != nil {
 		out.Retries, out.Combined = sum.made, &sum.counts
 	}
+	if out.Unclear, err = unclearLeft(ctx, b, out.Unclear, sum); err != nil {
+		return out, err
+	}
+	out.UnclearText = unclearText(&out)
 	if err := s.AddLinks(ctx, &view); err != nil {
 		return out, err
 	}
