@@ -169,7 +169,7 @@ type StepCounts struct {
 	Failed   int64 `json:"failed"`
 	LeftOut  int64 `json:"left_out"`
 	Attempts int64 `json:"attempts"` // items sent, each time counted
-	Retries  int64 `json:"retries"`  // attempts that ended in a retry
+	Retries  int64 `json:"retries"`  // attempts that ended in a retry, whether it came or not; see Repeats
 	Refused  int64 `json:"refused"`  // refused by a downstream that was busy or said that the call is wrong (404); no attempt was counted
 	Pending  int64 `json:"pending"`  // reached the step and have not ended there
 
@@ -177,7 +177,12 @@ type StepCounts struct {
 	Skipped   int64 `json:"skipped,omitempty"`   // of those done: they passed the step without a call
 	Calls     int64 `json:"calls,omitempty"`     // calls of the action that ended, however they did
 	Unclear   int64 `json:"unclear,omitempty"`   // of those pending or cancelled: called without a clear answer, so that the service may have done them
+	Called    int64 `json:"called,omitempty"`    // items with at least one attempt
 }
+
+// Repeats returns the attempts that followed another one of the same item. A retry that is due, or that a cancel dropped,
+// is not among them.
+func (c *StepCounts) Repeats() int64 { return c.Attempts - c.Called }
 
 // LastError is why calls of a bulk action failed last, and how many failed for the same reason.
 type LastError struct {

@@ -201,12 +201,13 @@ type StepProgress struct {
 	LeftOut  int64  `json:"left_out"`
 	Attempts int64  `json:"attempts" doc:"Items sent; each time counts"`
 	Calls    int64  `json:"calls" doc:"Calls of the action that have ended, successful or not; a call carries up to a batch of items"`
-	Retries  int64  `json:"retries"`
+	Retries  int64  `json:"retries" doc:"Attempts that followed another one of the same item"`
 	Refused  int64  `json:"refused" doc:"Items refused because the downstream was busy (429) or said that the request is wrong (404); not counted as attempts"`
 	Pending  int64  `json:"pending" doc:"Items that reached the step and have not ended there"`
 
 	Cancelled int64 `json:"cancelled,omitempty" doc:"Items at the step when the bulk action was cancelled"`
 	Skipped   int64 `json:"skipped,omitempty" doc:"Of the done items, those that passed the step without a call"`
+	Called    int64 `json:"called,omitempty" doc:"Items with at least one attempt: attempts divided by these are the attempts per item"`
 	Unclear   int64 `json:"unclear,omitempty" doc:"Of the pending or cancelled items, those that were called without a clear answer: the service may have done them. After the crash of a node, a cancel adds those that may have been in a call"`
 }
 

@@ -56,7 +56,7 @@ type Step struct {
 	LeftOut  int64   `json:"left_out"` // items that never reached it
 	Attempts int64   `json:"attempts"`
 	Calls    int64   `json:"calls"`
-	Retries  int64   `json:"retries"`
+	Retries  int64   `json:"retries"` // attempts that followed another one of the same item
 	Refused  int64   `json:"refused"` // by the action's resource, without counting an attempt
 	Latency  Latency `json:"latency"`
 	Rate     float64 `json:"rate"` // items per second
@@ -65,6 +65,7 @@ type Step struct {
 	Cancelled int64 `json:"cancelled,omitempty"` // reached the step and were there when the bulk action was cancelled
 	Skipped   int64 `json:"skipped,omitempty"`   // of those done: they passed the step without a call
 	Unclear   int64 `json:"unclear,omitempty"`   // of those pending or cancelled: see CodeUnclear
+	Called    int64 `json:"called,omitempty"`    // items with at least one attempt
 }
 
 // Latency tells how long tasks took, by quantile.

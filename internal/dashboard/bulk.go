@@ -127,7 +127,7 @@ type stepLine struct {
 	api.StepProgress
 	Number   int
 	CameIn   int64
-	Attempts string // per item that ended
+	Attempts string // per item that was called
 	Bar      template.HTML
 }
 
@@ -248,8 +248,8 @@ func cameIn(s *api.StepProgress) int64 {
 
 func lineOf(i int, s api.StepProgress) stepLine {
 	l := stepLine{StepProgress: s, Number: i + 1, CameIn: cameIn(&s), Attempts: "–"}
-	if ended := s.Done - s.Skipped + s.Failed; ended > 0 {
-		l.Attempts = fmt.Sprintf("%.3f", float64(s.Attempts)/float64(ended))
+	if s.Called > 0 {
+		l.Attempts = fmt.Sprintf("%.2f", float64(s.Attempts)/float64(s.Called))
 	}
 	l.Bar = chart.Stack("hbar", l.CameIn, chart.Part{Class: "f-done", Count: s.Done}, chart.Part{Class: "f-failed", Count: s.Failed},
 		chart.Part{Class: "f-cancelled", Count: s.LeftOut + s.Cancelled}, chart.Part{Class: "f-ready", Count: s.Pending})

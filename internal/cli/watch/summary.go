@@ -153,7 +153,7 @@ func summaryOf(r *api.Report) *report.Summary {
 		s.Steps = append(s.Steps, report.Step{
 			Name: x.Step, Action: x.Action, Done: x.Done, Failed: x.Failed, LeftOut: x.LeftOut, Attempts: x.Attempts,
 			Calls: x.Calls, Retries: x.Retries,
-			Refused: x.Refused, Pending: x.Pending, Cancelled: x.Cancelled, Skipped: x.Skipped, Unclear: x.Unclear, Rate: x.Rate,
+			Refused: x.Refused, Pending: x.Pending, Cancelled: x.Cancelled, Skipped: x.Skipped, Unclear: x.Unclear, Called: x.Called, Rate: x.Rate,
 			Latency: report.Latency{P50: report.Duration(x.P50), P95: report.Duration(x.P95), P99: report.Duration(x.P99),
 				Max: report.Duration(x.Max)},
 		})

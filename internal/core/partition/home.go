@@ -169,6 +169,7 @@ func (b *bulk) count(t *Tally, sign int64) {
 		to.Skipped += sign * from.Skipped
 		to.Unclear += sign * from.Unclear
 		to.Calls += sign * from.Calls
+		to.Called += sign * from.Called
 	}
 }
 

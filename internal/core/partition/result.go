@@ -119,6 +119,9 @@ func (m *Machine) itemsEnded(now int64, t *Task, outcomes []weir.Outcome) {
 		t.at.lane.counts.answers.note(o)
 		if !o.Uncalled {
 			counts.Attempts++
+			if o.Kind != weir.OutcomeRefused && t.first() {
+				counts.Called++
+			}
 		}
 		switch o.Kind {
 		case weir.OutcomeDone:
@@ -269,6 +272,9 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken capacity.Bro
 	n := len(t.Items)
 	counts := &s.bulk.status.Steps[s.no]
 	counts.Attempts += int64(n)
+	if t.first() {
+		counts.Called += int64(n)
+	}
 	free := (broken.Downstream && !t.unlike() || broken.Tenant && !t.blamed()) && !f.Ours && !f.BadAnswer
 	after := chain.AfterFailure(n, t.Attempt, s.def.Retry.MaxAttempts, t.fails(), free)
 	if after.Over {
@@ -328,6 +334,9 @@ func (m *Machine) taskRefused(now int64, t *Task, f *Failure) {
 	}
 	m.schedule(now, next, delay)
 }
+
+// first reports whether no attempt of the items was counted before. Failures in an outage cost no attempt, and are one.
+func (t *Task) first() bool { return t.Attempt == 1 && t.fails() == 0 }
 
 func (t *Task) fails() int {
 	if t.retry == nil {

@@ -85,8 +85,8 @@ func summary(b *Bulk, s *partition.Status) report.Summary {
 	for i, st := range s.Steps {
 		step := report.Step{
 			Name: b.Spec.Steps[i], Action: b.Spec.Steps[i], Done: st.Done, Failed: st.Failed, LeftOut: st.LeftOut,
-			Attempts: st.Attempts, Calls: st.Calls, Retries: st.Retries, Refused: st.Refused,
-			Pending: st.Pending, Cancelled: st.Cancelled, Skipped: st.Skipped, Unclear: st.Unclear,
+			Attempts: st.Attempts, Calls: st.Calls, Retries: st.Repeats(), Refused: st.Refused,
+			Pending: st.Pending, Cancelled: st.Cancelled, Skipped: st.Skipped, Unclear: st.Unclear, Called: st.Called,
 		}
 		sum.Unclear += st.Unclear
 		if i < len(defs) {

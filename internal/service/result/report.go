@@ -65,7 +65,7 @@ func stepReports(b *api.BulkAction, sum *report.Summary) []api.StepReport {
 			StepProgress: api.StepProgress{
 				Step: st.Name, Action: st.Action, Done: int64(st.Done), Failed: int64(st.Failed), LeftOut: int64(st.LeftOut),
 				Attempts: int64(st.Attempts), Calls: int64(st.Calls), Retries: int64(st.Retries), Refused: int64(st.Refused),
-				Pending: int64(st.Pending), Cancelled: int64(st.Cancelled), Skipped: int64(st.Skipped), Unclear: st.Unclear,
+				Pending: int64(st.Pending), Cancelled: int64(st.Cancelled), Skipped: int64(st.Skipped), Unclear: st.Unclear, Called: st.Called,
 			},
 			Rate: st.Rate, P50: api.Duration(st.Latency.P50), P95: api.Duration(st.Latency.P95), P99: api.Duration(st.Latency.P99),
 			Max: api.Duration(st.Latency.Max),

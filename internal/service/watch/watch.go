@@ -122,8 +122,8 @@ func (s *Watch) progress(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 		st := x.Step(info.Steps, i)
 		out.Steps = append(out.Steps, api.StepProgress{
 			Step: info.Steps[i], Action: st.Action, Done: c.Done, Failed: c.Failed, LeftOut: c.LeftOut, Attempts: c.Attempts, Calls: c.Calls,
-			Retries: c.Retries, Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled, Skipped: c.Skipped,
-			Unclear: c.Unclear,
+			Retries: c.Repeats(), Refused: c.Refused, Pending: c.Pending, Cancelled: c.Cancelled, Skipped: c.Skipped,
+			Unclear: c.Unclear, Called: c.Called,
 		})
 	}
 	left, ok := s.outlook.ETA(ctx, b, p)
