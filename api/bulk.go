@@ -125,6 +125,7 @@ type BulkAction struct {
 	UndoOf      string     `json:"undo_of,omitempty"`
 	Retries     []string   `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that retried items of this one; not in lists"`
 	Retried     *Retried   `json:"retried,omitempty" doc:"What became of the items that retries took; not in lists, and not set if a retry is no longer kept or if there are more than 50"`
+	Open        int64      `json:"open,omitempty" doc:"Failed items that are not dealt with: those of this bulk action and of its retries that were neither retried nor discarded. counts.failed are those before any retry"`
 	UndoneBy    string     `json:"undone_by,omitempty" doc:"The bulk action that undoes this one"`
 	Undone      *Undone    `json:"undone,omitempty" doc:"How far undone_by has come"`
 	Schedule    string     `json:"schedule,omitempty" doc:"The schedule that created it"`

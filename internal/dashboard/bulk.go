@@ -69,7 +69,7 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 	if h.Bulk.State.Final() {
 		report = "Report"
 	}
-	h.Tabs = []tab{{Name: "Progress"}, {Name: "Items", Path: "/items"}, {Name: "Errors", Path: "/errors", Count: h.stillFailed()},
+	h.Tabs = []tab{{Name: "Progress"}, {Name: "Items", Path: "/items"}, {Name: "Errors", Path: "/errors", Count: h.Bulk.Open},
 		{Name: "Timeline", Path: "/timeline"}, {Name: "Decisions", Path: "/decisions"}, {Name: "Rules", Path: "/rules"}, {Name: report, Path: "/report"}}
 	if h.Bulk.State == api.Draft { // the others need items that were accepted
 		h.Tabs = slices.DeleteFunc(h.Tabs, func(t tab) bool { return t.Path != "" && t.Path != "/timeline" && t.Path != "/rules" })
@@ -84,26 +84,22 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 	return h, content{Title: title, Nav: "Bulk actions", Weir: []string{"weir get " + id, "weir watch " + id}}, nil
 }
 
-// stillFailed counts the failed items as they are after all retries.
-func (h *bulkHead) stillFailed() int64 {
-	n := h.Progress.Counts.Failed
-	if r := h.Bulk.Retried; r != nil {
-		n += r.FailedAgain - r.Failed
+// openFailures says how many failed items are not dealt with, if these are not those that have failed before any retry.
+func openFailures(b *api.BulkAction, failed int64) string {
+	switch {
+	case b.Open == failed || b.UndoneBy != "":
+		return ""
+	case b.Open == 0:
+		return "all dealt with"
 	}
-	return max(n, 0)
+	return format.Count(b.Open) + " not dealt with"
 }
 
-// FailedIs names the failed items of the sum.
-func (h bulkHead) FailedIs() string {
-	r := h.Bulk.Retried
-	switch failed := h.Progress.Counts.Failed; {
-	case failed == 0 || r == nil || r.Failed == 0:
-		return "Failed"
-	case r.Failed >= failed:
-		return "Failed, all retried"
-	}
-	return "Failed, " + format.Count(r.Failed) + " retried"
-}
+// NotDealtWith says how many failed items are open, where the number of the failed ones does not.
+func (l line) NotDealtWith() string { return openFailures(&l.BulkAction, l.Counts.Failed) }
+
+// NotDealtWith says how many failed items are open, where the number of the failed ones does not.
+func (h bulkHead) NotDealtWith() string { return openFailures(&h.Bulk, h.Progress.Counts.Failed) }
 
 // bulkPage shows how far a bulk action is, when it ends, and what keeps it.
 type bulkPage struct {

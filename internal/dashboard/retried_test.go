@@ -51,7 +51,7 @@ func TestAllPagesAgreeAboutARetry(t *testing.T) {
 	b.want(page, "2 of 3 failed items were retried: 2 done. See the retry", "Retry all that are left", "Retry 1 item")
 	b.lacks(page, "Retry 2", "Retry 3")
 	_, page = b.get(at + "/report")
-	b.want(page, "3 of 4 items are done, 1 failed, with its retries.", "of these 2 by retries", "Failed 1 3 before retries", "3 + 1 + 0 = 4")
+	b.want(page, "3 of 4 items are done, 1 failed, with its retries.", "of these 2 by retries", "Failed 1 after retries, 3 before, 1 not dealt with", "3 + 1 + 0 = 4")
 	_, page = b.get(at + "/items")
 	b.want(page, "u2 Failed no such user", "u3 Failed Then retried : Done", "u4 Failed Then retried : Done")
 	_, page = b.get("/ui/bulk-actions")
@@ -77,7 +77,7 @@ func TestAllPagesAgreeAboutARetry(t *testing.T) {
 		n.Until(id, api.Completed)
 	}
 	_, page = b.get(at)
-	b.want(page, "Failed, all retried 3", "All 3 failed items were retried: 3 done.", "Errors Timeline") // without a number beside the errors
+	b.want(page, "Failed, all dealt with 3", "All 3 failed items were retried: 3 done.", "Errors Timeline") // without a number beside the errors
 	n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got)
 	if want := (api.Retried{Failed: 3, Done: 3, Text: "All 3 failed items were retried: 3 done"}); got.Retried == nil || *got.Retried != want {
 		t.Errorf("retried = %+v, want %+v", got.Retried, want)

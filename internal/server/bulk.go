@@ -218,6 +218,9 @@ func (s *Server) getBulk(ctx context.Context, in *BulkID) (*tagged[api.BulkActio
 	if err == nil {
 		err = s.svc.Results.AddRetried(ctx, &b)
 	}
+	if err == nil {
+		err = s.svc.Results.AddOpen(ctx, &b)
+	}
 	return s.taggedBulk(b, err)
 }
 

@@ -17,7 +17,7 @@ import (
 
 // BulkView shows bulk actions.
 var BulkView = command.NewView("bulk actions", "id",
-	"id, name, tenant, state, items=counts.total, done=counts.done, failed=counts.failed, created=created_at, retry of",
+	"id, name, tenant, state, items=counts.total, done=counts.done, failed=counts.failed, not dealt with=open?, created=created_at, retry of",
 	"outcome, reason, last error, steps, in flight=counts.in_flight?, waiting=counts.waiting?, ready=counts.ready?, "+
 		"cancelled=counts.cancelled?, duplicates?, bad lines?, tier, deadline, retried=retried.text?, retried by, undo of, undone by, schedule, "+
 		"template, start at, started=started_at, finished=finished_at, durability, lost work, note",

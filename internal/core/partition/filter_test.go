@@ -75,7 +75,7 @@ func TestItemsWithoutACallCostNothingOfTheRate(t *testing.T) {
 			weir.OutcomeLeftOut: {Done: 400, LeftOut: 3600, Attempts: 400},
 			weir.OutcomeFailed:  {Done: 400, Failed: 3600, Attempts: 400},
 		}[tt.kind]
-		want.Calls = int64(calls)
+		want.Calls, want.Called = int64(calls), want.Attempts
 		if s.Steps[0] != want || s.State != weir.BulkCompleted {
 			t.Errorf("%s: it is %v with %+v, want %+v", tt.name, s.State, s.Steps[0], want)
 		}

@@ -54,12 +54,15 @@ func (s *Results) AddLinks(ctx context.Context, b *api.BulkAction) error {
 	return s.addUndone(ctx, b)
 }
 
-// AddUndos adds the undos of those of a list that have one.
+// AddUndos adds the undos of those of a list that have one, and the failed items that are not dealt with.
 func (s *Results) AddUndos(ctx context.Context, list []api.BulkAction) error {
 	for i := range list {
 		b := &list[i]
 		had := b.Retries
 		if err := s.AddLinks(ctx, b); err != nil {
+			return err
+		}
+		if err := s.AddOpen(ctx, b); err != nil {
 			return err
 		}
 		b.Retries = had // only of one
