@@ -29,7 +29,7 @@ type ItemResult struct {
 	Tenant     string          `json:"tenant,omitempty"`
 	State      string          `json:"state" enum:"ready,waiting,in_flight,done,failed,cancelled"`
 	Step       string          `json:"step,omitempty" doc:"The step at which it ended or is now"`
-	Code       string          `json:"code,omitempty" doc:"The error code if it failed. no_clear_answer: it was cancelled after a call without a clear answer, so that the service may have done it"`
+	Code       string          `json:"code,omitempty" doc:"The error code if it failed. no_clear_answer: it was called without a clear answer and has not ended, or was cancelled: the service may have done it"`
 	Message    string          `json:"message,omitempty"`
 	Reason     string          `json:"reason,omitempty" doc:"Why it was cancelled. skipped: it is done, without a call at its last step"`
 	Attempts   int             `json:"attempts"`

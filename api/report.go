@@ -17,7 +17,7 @@ type Report struct {
 	Undone      *Undone      `json:"undone,omitempty" doc:"How far undone_by has come. The counts are those before it"`
 	Combined    *Counts      `json:"combined,omitempty" doc:"Counts that include the retries"`
 	Counts      Counts       `json:"counts"`
-	Unclear     int64        `json:"unclear,omitempty" doc:"Items that did not end, or were cancelled, after a call without a clear answer: the service may have done them. They have the code no_clear_answer when they are cancelled. Items that a retry has ended are not among them"`
+	Unclear     int64        `json:"unclear,omitempty" doc:"Items that did not end, or were cancelled, after a call without a clear answer: the service may have done them. They have the code no_clear_answer. Items that a retry has ended are not among them"`
 	UnclearText string       `json:"unclear_text,omitempty" doc:"What is unclear about these, and what a retry of them would do, in words; set when it has ended"`
 	Duplicates  int64        `json:"duplicates"`
 	BadLines    int64        `json:"bad_lines" doc:"Rows of the input that were left out because they are invalid"`

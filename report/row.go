@@ -17,8 +17,8 @@ const (
 // ReasonSkipped is the reason of a row that passed its last step without a call.
 const ReasonSkipped = "skipped"
 
-// CodeUnclear is the code of a cancelled item that was called, or may have been, and gave no clear answer: the service
-// may have done it.
+// CodeUnclear is the code of an item that was called, or may have been, gave no clear answer, and did not end since:
+// the service may have done it.
 const CodeUnclear = "no_clear_answer"
 
 // Row tells how one item ended, or where it stands.
@@ -27,7 +27,7 @@ type Row struct {
 	Data     []byte // the item's JSON document
 	State    State
 	Step     string // step at which it ended or waits
-	Code     string // error code, when it failed; CodeUnclear or none when it was cancelled
+	Code     string // error code, when it failed; CodeUnclear or none when it was cancelled or has not ended
 	Message  string // error message, when it has a code
 	Attempts int
 	Output   []byte   // JSON that the last action returned, if any

@@ -33,6 +33,18 @@ func TestCancelledItemsWithoutAClearAnswerAreSaidToBeMaybeDone(t *testing.T) {
 		t.Errorf("preview of a cancel = %+v, steps = %+v, want 1 unclear item", p.Cancel, p.Steps)
 	}
 	b := newBrowser(t, n)
+	for _, state := range []string{"running", "paused"} {
+		if state == "paused" {
+			n.Call("POST", "/v1/bulk-actions/"+made.ID+"/pause", "{}", 200, nil)
+		}
+		_, page := b.get("/ui/bulk-actions/" + made.ID + "/results?state=all&format=csv")
+		b.want(page, "u0,waiting,award,no_clear_answer,it was called without a clear answer: the service may have done it,retry,1,")
+		var list struct{ Data []api.ItemResult }
+		n.Call("GET", "/v1/bulk-actions/"+made.ID+"/items?code=no_clear_answer", "", 200, &list)
+		if len(list.Data) != 1 || list.Data[0].ID != "u0" || list.Data[0].State != "waiting" {
+			t.Errorf("%s: items with the code = %+v, want u0, waiting", state, list.Data)
+		}
+	}
 	_, page := b.get("/ui/bulk-actions/" + made.ID + "/cancel")
 	b.want(page, "No clear answer 1 item was called and gave no clear answer so far: the service may have done the work")
 	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/cancel", "{}", 200, nil)

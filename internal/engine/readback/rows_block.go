@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/partition"
@@ -62,6 +63,7 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 		called(&row, s, i)
 	default:
 		row.State, row.Attempts = report.StateReady, 0
+		called(&row, s, i)
 		if !r.counted {
 			waits(&row, s, i)
 		}
@@ -69,13 +71,13 @@ func (r *Report) row(items *block.Items, s *block.State, i int) report.Row {
 	return row
 }
 
-// What is said of cancelled items that the service may have done.
+// What is said of items that the service may have done, and that have not ended or were cancelled.
 const (
 	calledUnclear = "it was called without a clear answer: the service may have done it"
 	mayBeCalled   = "it may have been in a call when a node died: the service may have done it"
 )
 
-// called notes what is known of the calls of an item that was cancelled.
+// called notes what is known of the calls of an item that has not ended or was cancelled.
 func called(row *report.Row, s *block.State, i int) {
 	for k := range s.Retries {
 		if again := &s.Retries[k]; again.Items.Has(i) {
@@ -94,11 +96,12 @@ func called(row *report.Row, s *block.State, i int) {
 	}
 }
 
-// waits notes that an item waits for another attempt, if it does.
+// waits notes that an item waits for another attempt, if it does. One that is due is ready, as in the counts.
 func waits(row *report.Row, s *block.State, i int) {
+	now := time.Now().UnixNano()
 	for k := range s.Retries {
-		if again := &s.Retries[k]; again.Items.Has(i) && (again.Attempt > 1 || again.Crashes > 0) { // else it is only marked
-			row.State, row.Reason, row.Attempts = report.StateWaiting, "retry", int(again.Attempt)-1
+		if again := &s.Retries[k]; again.Due > now && again.Items.Has(i) {
+			row.State, row.Reason = report.StateWaiting, "retry"
 		}
 	}
 }

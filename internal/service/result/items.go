@@ -33,9 +33,9 @@ func (f *ItemFilter) state() report.State {
 	case "":
 		return f.State
 	case report.CodeUnclear:
-		return report.StateCancelled
+		return f.State // items have it until they end, and when they are cancelled
 	}
-	return report.StateFailed // no other items have a code
+	return report.StateFailed // no other items have another code
 }
 
 // scan bounds the work for one page of a list: a page that finds little ends early, with a cursor.
