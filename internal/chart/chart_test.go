@@ -146,3 +146,18 @@ func TestTableIsReadable(t *testing.T) {
 		t.Errorf("the table is %s", page)
 	}
 }
+
+// A value that is of a span of time is drawn as a step: a pause is not a slope between what was before and after it.
+func TestAValueOfASpanOfTimeIsAStep(t *testing.T) {
+	s := hour()
+	s.To, s.Step = s.From.Add(100*time.Second), 25*time.Second
+	s.Points = nil
+	for i, v := range []float64{20, 0, 0, 20} {
+		s.Points = append(s.Points, Point{At: s.From.Add(time.Duration(i) * s.Step), Value: v})
+	}
+	got := string(s.HTML())
+	wellFormed(t, got)
+	if want := `class="l" d="M0 33.33H25V100H50H75V33.33H100"`; !strings.Contains(got, want) {
+		t.Errorf("lacks %s:\n%s", want, got)
+	}
+}

@@ -24,6 +24,9 @@ type Series struct {
 	Marks    []Mark
 	// Bound names the bound of the points: "Allowed" or "Needed". Empty: they have none.
 	Bound string
+	// Step is for how long the value of a point holds: it is of all that time. The line then has steps, so that nothing
+	// is drawn between two values that was not measured. 0: the line goes from point to point.
+	Step time.Duration
 	// Dotted draws the bound as something that is needed, not as a limit.
 	Dotted bool
 }
@@ -128,8 +131,19 @@ func (s *Series) line(r route) (area, line string) {
 		for i, p := range run {
 			points[i] = XY{s.since(p.At), p.Value}
 		}
-		path := r.line(points)
-		if len(run) == 1 { // a dot
+		path := ""
+		switch {
+		case s.Step > 0:
+			end := run[len(run)-1]
+			to := end.At.Add(s.Step)
+			if to.After(s.To) {
+				to = s.To
+			}
+			path = r.stairs(append(points, XY{s.since(to), end.Value}))
+		default:
+			path = r.line(points)
+		}
+		if len(run) == 1 && s.Step == 0 { // a dot
 			path += "h0.3"
 		}
 		line += path

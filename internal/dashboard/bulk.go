@@ -60,6 +60,7 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 	if h.Progress, err = v.api.Progress(ctx, id); err != nil {
 		return h, c, err
 	}
+	h.Bulk.Counts = h.Progress.Counts // a page is of one moment
 	h.Share = format.Share(finished(h.Progress.Counts), h.Progress.Counts.Total)
 	if h.Verbs, h.More, err = v.verbsOf(ctx, &h.Bulk, &h.Progress); err != nil {
 		return h, c, err
@@ -174,19 +175,25 @@ func (page *bulkPage) draw(ctx context.Context, v *visit) error {
 	if err != nil || s.Points < 2 {
 		return err
 	}
-	page.Finding = format.Rate(page.Progress.Rate) + " now"
-	if page.Bulk.State.Final() {
-		page.Finding = "It has ended"
-	}
-	if allowed, limited := last(s.AllowedRate); limited {
-		page.Finding += ", " + format.Count(int64(allowed)) + "/s allowed"
-	}
-	if flight, known := last(s.InFlight); known && !page.Bulk.State.Final() {
-		page.Finding += ", " + format.Items(int64(flight)) + " in flight"
-	}
-	page.Finding += "."
+	page.Finding = page.speedNow(s.AllowedRate)
 	page.Speed = v.speed("c-life", "Items per second since the start", page.Finding, 120, &s.Timeline, ended, s.AllowedRate, whole)
 	return nil
+}
+
+// speedNow says what the chart of the speed shows, as of the moment of the other numbers of the page.
+func (page *bulkPage) speedNow(allowed api.Column) string {
+	over := page.Bulk.State.Final()
+	text := format.Rate(page.Progress.Rate) + " now"
+	if over {
+		text = "It has ended"
+	}
+	if rate, limited := last(allowed); limited {
+		text += ", " + format.Count(int64(rate)) + "/s allowed"
+	}
+	if !over {
+		text += ", " + format.Items(page.Progress.Counts.InFlight) + " in flight"
+	}
+	return text + "."
 }
 
 // end says when the bulk action ends, or ended.

@@ -119,7 +119,7 @@ func spanned(t *api.Timeline, columns ...api.Column) string {
 func (v *visit) speed(id, title, finding string, height int, t *api.Timeline, ended, allowed api.Column,
 	span func(*api.Timeline, ...api.Column) (from, to time.Time)) template.HTML {
 	from, to := span(t, ended)
-	s := chart.Series{ID: id, Title: title, Desc: finding, Unit: "Items/s", Height: height, Clock: v.clock, From: from, To: to,
+	s := chart.Series{ID: id, Title: title, Desc: finding, Unit: "Items/s", Height: height, Clock: v.clock, From: from, To: to, Step: time.Duration(t.Step),
 		Points: points(from, t, t.PerSecond(ended), allowed), Bound: "Allowed"}
 	return s.HTML()
 }

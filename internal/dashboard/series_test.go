@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -29,5 +30,13 @@ func TestAChartSaysWhichTimeItSpans(t *testing.T) {
 		if got := spanned(line, column); got != want {
 			t.Errorf("a chart of %d values is of the %q, want %q", 360-first, got, want)
 		}
+	}
+}
+
+func TestTheFindingOfAChartIsOfTheMomentOfThePage(t *testing.T) {
+	allowed := 20.0
+	page := &bulkPage{bulkHead: bulkHead{Bulk: api.BulkAction{State: api.Running}, Progress: api.Progress{Rate: 15, Counts: api.Counts{InFlight: 10}}}}
+	if got, want := strings.ReplaceAll(page.speedNow(api.Column{&allowed}), "\u00a0", " "), "15/s now, 20/s allowed, 10 items in flight."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,5 +147,16 @@ func TestTheSeriesOfARemovedBulkActionIsRemoved(t *testing.T) {
 	}
 	if _, err := s.lives.Get(t.Context(), "ba_here"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestWhatIsNotStoredYetWasNotCountedInThePauseBefore(t *testing.T) {
+	s := &Series{every: every}
+	l := s.begin(noon)
+	l.Add(sampleOf(moved("ba_1", 0, 10*time.Second, 100)))
+	s.catchUp(l, &engine.Moved{At: noon.Add(47 * time.Second), Tally: engine.Tally{Done: 240}})
+	want := []float64{100, 0, 0, 0, 140}
+	if got := l.Columns[done]; !slices.Equal(got, want) {
+		t.Errorf("items done by step: %v, want %v", got, want)
 	}
 }

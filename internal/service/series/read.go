@@ -135,8 +135,15 @@ func (s *Series) Bulk(ctx context.Context, id string) (api.BulkSeries, error) {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	l.Add(sampleOf(&engine.Moved{At: now, Tally: engine.TallyOf(&p), InFlight: p.Counts.InFlight}))
+	s.catchUp(l, &engine.Moved{At: now, Tally: engine.TallyOf(&p), InFlight: p.Counts.InFlight})
 	return viewBulk(&l.Series, now), nil
+}
+
+// catchUp adds what was counted since the newest stored sample. The owner of a bulk action has stored what happened in the
+// steps before this one: what is not stored was counted since, and not in the pause before it.
+func (s *Series) catchUp(l *series.Life, m *engine.Moved) {
+	m.Since, m.From = l.Until, m.At.Add(-s.every/2).Truncate(s.every)
+	l.Add(sampleOf(m))
 }
 
 // CallTime returns how long calls of a resource took on average in the last hour, and of how many calls that is known; 0:
