@@ -35,8 +35,10 @@ type ItemResult struct {
 	Attempts   int             `json:"attempts"`
 	RetriedBy  string          `json:"retried_by,omitempty" doc:"In downloads: the retry from which its state is; not set for an item that no retry took"`
 	Data       json.RawMessage `json:"data,omitempty"`
-	Output     json.RawMessage `json:"output,omitempty"`
-	History    []ItemEvent     `json:"history,omitempty" nullable:"false"`
+	Output     json.RawMessage `json:"output,omitempty" doc:"Output of the last step that gave one"`
+	// Outputs are those of all steps, by step.
+	Outputs map[string]json.RawMessage `json:"outputs,omitempty" doc:"In downloads: output of each step that gave one, by step, if the chain has more than one. CSV has them as output.STEP.MEMBER; with one step, as output.MEMBER"`
+	History []ItemEvent                `json:"history,omitempty" nullable:"false"`
 }
 
 // ItemEvent is the result of an item at one step.

@@ -68,7 +68,8 @@ const (
 
 // lookUp shows what happened to an item, or leads to the bulk action that a person means.
 func (d *Dashboard) lookUp(ctx context.Context, v *visit) (done, error) {
-	page := itemsPage{ID: strings.TrimSpace(v.FormValue("id")), Tenant: strings.TrimSpace(v.FormValue("tenant"))}
+	exact := v.FormValue("id")
+	page := itemsPage{ID: strings.TrimSpace(exact), Tenant: strings.TrimSpace(v.FormValue("tenant"))}
 	again := func() error { return &pageAgain{"items", itemsContent(page)} }
 	if page.ID == "" {
 		page.Fault = "Enter the id of an item."
@@ -77,7 +78,12 @@ func (d *Dashboard) lookUp(ctx context.Context, v *visit) (done, error) {
 	if to, err := v.direct(ctx, page.ID); to != "" || err != nil {
 		return done{To: to}, err
 	}
-	found, err := v.api.Lookup(ctx, api.Lookup{ID: page.ID, Tenant: page.Tenant, Limit: mostFound})
+	found, err := v.api.Lookup(ctx, api.Lookup{ID: exact, Tenant: page.Tenant, Limit: mostFound})
+	if err == nil && len(found.History) == 0 && exact != page.ID { // the spaces came with a copy, and are not of the id
+		found, err = v.api.Lookup(ctx, api.Lookup{ID: page.ID, Tenant: page.Tenant, Limit: mostFound})
+	} else if err == nil {
+		page.ID = exact
+	}
 	if p := refusal(err); p != nil && p.Status == 422 {
 		page.Fault = p.Error()
 		return done{}, again()

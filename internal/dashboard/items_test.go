@@ -138,3 +138,18 @@ func TestHostileItemsStayTexts(t *testing.T) {
 		t.Errorf("an item with quotes in its id is not retried: %s", text(t, page))
 	}
 }
+
+// Spaces around an id may be of the id, or have come with a copy.
+func TestAnIDWithSpacesAroundItIsFound(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(opened())}})
+	made := n.Make(oneStep, `{"id":" K1200 "}`+"\n"+`{"id":"K1300"}`+"\n")
+	n.Until(made.ID, api.Completed)
+	b := newBrowser(t, n)
+	for _, id := range []string{" K1200 ", "K1300", " K1300\t"} {
+		if _, page := b.post("/ui/items", url.Values{"id": {id}}); !strings.Contains(text(t, page), "1 bulk action") {
+			t.Errorf("%q is not found: %s", id, text(t, page))
+		}
+	}
+	_, page := b.post("/ui/items", url.Values{"id": {"K1200"}}) // another id
+	b.lacks(page, "1 bulk action")
+}

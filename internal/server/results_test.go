@@ -130,3 +130,46 @@ func TestAReaderThatTakesNothingIsCutOff(t *testing.T) {
 		t.Errorf("%d bytes came, want the download cut off", len(got))
 	}
 }
+
+// The output of each step is in the files, and not that of the last one alone.
+func TestResultsHaveTheOutputsOfAllSteps(t *testing.T) {
+	gate := newGate()
+	gate.open()
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{gate.step("award"), gate.step("message")}})
+	for steps, want := range map[string]string{
+		`{"action":"award"}`:                      "output.by=award output.of=u2",
+		`{"action":"award"},{"action":"message"}`: "output.award.by=award output.award.of=u2 output.message.by=message output.message.of=u2",
+	} {
+		b := n.Make(`{"steps":[`+steps+`]}`, rows(3, func(i int) string { return fmt.Sprintf(`{"id":"u%d"}`, i) }))
+		n.Until(b.ID, api.Completed)
+		path := "/v1/bulk-actions/" + b.ID + "/results?state=all"
+		var text string
+		n.Call("GET", path+"&format=csv", "", 200, &text)
+		table, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if err != nil || len(table) != 4 {
+			t.Fatalf("%d rows, %v; want 4", len(table), err)
+		}
+		var got []string
+		for i, name := range table[0] {
+			if strings.HasPrefix(name, "output") {
+				got = append(got, name+"="+table[3][i])
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("CSV of %s has %q, want %s", steps, got, want)
+		}
+		n.Call("GET", path+"&format=ndjson", "", 200, &text)
+		var x api.ItemResult
+		if err := json.Unmarshal([]byte(strings.SplitN(text, "\n", 2)[0]), &x); err != nil {
+			t.Fatal(err)
+		}
+		award, message := `{"by":"award","of":"u0"}`, `{"by":"message","of":"u0"}`
+		last, outputs := award, 0
+		if strings.Contains(want, "message") {
+			last, outputs = message, 2
+		}
+		if string(x.Output) != last || len(x.Outputs) != outputs || outputs > 0 && string(x.Outputs["award"]) != award {
+			t.Errorf("NDJSON of %s has output %s and outputs %s", steps, x.Output, x.Outputs)
+		}
+	}
+}

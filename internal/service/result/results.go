@@ -3,6 +3,7 @@ package result
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 
@@ -10,7 +11,9 @@ import (
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/bulk"
+	"github.com/weirhq/weir/internal/service/chain"
 	"github.com/weirhq/weir/internal/service/stored"
+	"github.com/weirhq/weir/report"
 )
 
 // Export holds the items of a bulk action to export.
@@ -19,6 +22,8 @@ type Export struct {
 	Rows func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error]
 	// Name is the file name of the export, without its extension.
 	Name string
+	// Steps are those of the chain; nil: the items are of several chains.
+	Steps []string
 	// Layout is that of the file of the items; nil: they came from none.
 	Layout *stored.Layout
 }
@@ -33,7 +38,7 @@ func (s *Results) Results(ctx context.Context, id string, f ItemFilter, after st
 	if _, err := itemAfter(id, after); err != nil {
 		return Export{}, err
 	}
-	return Export{Name: id + "-" + cmp.Or(string(f.State), "all"), Layout: x.Layout,
+	return Export{Name: id + "-" + cmp.Or(string(f.State), "all"), Layout: x.Layout, Steps: b.Info().Steps,
 		Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
 			at, _ := itemAfter(id, after) // it was checked
 			return results(ctx, b, f, at)
@@ -75,6 +80,7 @@ func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) 
 			}
 			p.row.No = p.no
 			x := itemResult(string(b.ID()), &p.row)
+			x.Outputs = outputsOf(b.Info().Steps, &p.row)
 			if p.in != b.ID() {
 				x.RetriedBy = string(p.in)
 			}
@@ -87,13 +93,37 @@ func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) 
 
 // ownResults is results without retries: blocks without an item of the wanted state are not opened.
 func ownResults(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64, yield func(api.ItemResult, error) bool) {
-	for x, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state()}) {
+	steps := b.Info().Steps
+	for row, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state()}) {
 		if err != nil {
 			yield(api.ItemResult{}, err)
 			return
 		}
-		if f.match(&x) && !yield(itemResult(string(b.ID()), &x), nil) {
+		if !f.match(&row) {
+			continue
+		}
+		x := itemResult(string(b.ID()), &row)
+		x.Outputs = outputsOf(steps, &row)
+		if !yield(x, nil) {
 			return
 		}
 	}
+}
+
+// outputsOf returns the outputs of an item by step, nil if the chain has one step: its output says it.
+func outputsOf(steps []string, row *report.Row) map[string]json.RawMessage {
+	if len(steps) < 2 {
+		return nil
+	}
+	var out map[string]json.RawMessage
+	for i, doc := range row.Outputs {
+		if len(doc) == 0 {
+			continue
+		}
+		if out == nil {
+			out = map[string]json.RawMessage{}
+		}
+		out[steps[i]] = chain.AsJSON(doc)
+	}
+	return out
 }

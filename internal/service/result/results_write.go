@@ -53,7 +53,7 @@ func NewRowWriter(ctx context.Context, x Export, how Writing) (*RowWriter, error
 		if err != nil {
 			return nil, err
 		}
-		for name := range members(&r) {
+		for name := range w.members(&r) {
 			w.add(name)
 		}
 	}
@@ -129,7 +129,7 @@ func (w *RowWriter) cells(cells []string, r *api.ItemResult) {
 	copy(cells, []string{r.Item, r.BulkAction, r.ID, r.State, r.Step, r.Code, r.Message, r.Reason, strconv.Itoa(r.Attempts),
 		r.RetriedBy})
 	var more map[string]json.RawMessage
-	for name, value := range members(r) {
+	for name, value := range w.members(r) {
 		at, known := w.index[name]
 		if !known {
 			if more == nil {
@@ -164,8 +164,9 @@ func Guarded(cells []string) []string {
 }
 
 // members yields the columns of a row's documents: members of the item under their own names,
-// unless the export uses those, and members of the output as output.NAME.
-func members(r *api.ItemResult) iter.Seq2[string, json.RawMessage] {
+// unless the export uses those, and members of the output as output.NAME, or as output.STEP.NAME if the chain has more
+// than one step.
+func (w *RowWriter) members(r *api.ItemResult) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		for name, v := range ofObject(r.Data, "data", dataColumn) {
 			if name == "data.id" && cellText(v) == r.ID {
@@ -175,12 +176,26 @@ func members(r *api.ItemResult) iter.Seq2[string, json.RawMessage] {
 				return
 			}
 		}
-		for name, v := range ofObject(r.Output, "output", func(name string) string { return "output." + name }) {
-			if !yield(name, v) {
+		if len(w.x.Steps) < 2 {
+			outputMembers(r.Output, "output", yield)
+			return
+		}
+		for _, step := range w.x.Steps {
+			if !outputMembers(r.Outputs[step], "output."+step, yield) {
 				return
 			}
 		}
 	}
+}
+
+// outputMembers yields the members of an output, and reports whether more are wanted.
+func outputMembers(doc json.RawMessage, column string, yield func(string, json.RawMessage) bool) bool {
+	for name, v := range ofObject(doc, column, func(name string) string { return column + "." + name }) {
+		if !yield(name, v) {
+			return false
+		}
+	}
+	return true
 }
 
 // dataColumn keeps a member's own name unless the export uses it.
