@@ -124,6 +124,7 @@ type stepLine struct {
 	api.StepProgress
 	Number   int
 	CameIn   int64
+	Before   string // the step before it
 	Attempts string // per item that was called
 	Bar      template.HTML
 }
@@ -143,8 +144,8 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 	page := bulkPage{bulkHead: h, Finished: finished(p.Counts), AddsUp: addsUp(p.Counts), Stack: stack("stack", p.Counts)}
 	page.end(v, &h.Bulk, p)
 	page.why(p)
-	for i, s := range p.Steps {
-		page.Steps = append(page.Steps, lineOf(i, s))
+	for i := range p.Steps {
+		page.Steps = append(page.Steps, lineOf(p.Steps, i))
 	}
 	if err := page.draw(ctx, v); err != nil {
 		return c, err
@@ -249,8 +250,12 @@ func cameIn(s *api.StepProgress) int64 {
 	return s.Done + s.Failed + s.LeftOut + s.Cancelled + s.Pending
 }
 
-func lineOf(i int, s api.StepProgress) stepLine {
+func lineOf(steps []api.StepProgress, i int) stepLine {
+	s := steps[i]
 	l := stepLine{StepProgress: s, Number: i + 1, CameIn: cameIn(&s), Attempts: "–"}
+	if i > 0 {
+		l.Before = steps[i-1].Step
+	}
 	if s.Called > 0 {
 		l.Attempts = fmt.Sprintf("%.2f", float64(s.Attempts)/float64(s.Called))
 	}

@@ -31,6 +31,41 @@ type reportStep struct {
 	api.StepReport
 	Number int
 	CameIn int64
+	Before string // the step before it
+}
+
+// Rest says what became of the items of a step that are neither done nor failed, empty if there are none.
+func (s reportStep) Rest() string {
+	text := restOf(&s.StepProgress, s.Before)
+	if s.Pending > 0 {
+		text = joined(text, format.Count(s.Pending)+" pending")
+	}
+	return text
+}
+
+// Rest says which items of a step were cancelled or left out, empty if none was.
+func (s stepLine) Rest() string { return restOf(&s.StepProgress, s.Before) }
+
+// restOf says which items of a step were cancelled or left out; before is the step before it.
+func restOf(s *api.StepProgress, before string) (text string) {
+	if s.LeftOut > 0 {
+		text = format.Count(s.LeftOut) + " left out"
+	}
+	if s.Cancelled > 0 {
+		cancelled := format.Count(s.Cancelled) + " cancelled"
+		if before != "" {
+			cancelled += " after " + before
+		}
+		text = joined(text, cancelled)
+	}
+	return text
+}
+
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ", " + b
 }
 
 type waited struct {
@@ -65,11 +100,18 @@ func (d *Dashboard) bulkReport(ctx context.Context, v *visit) (content, error) {
 		processed := finished(r.Counts) - neverProcessed(r.Counts, h.Progress.Steps)
 		page.Speed = format.Speed(float64(processed) / time.Duration(r.Duration).Seconds())
 	}
-	if f := r.Forecast; f != nil {
+	switch f := r.Forecast; {
+	case f != nil:
 		page.Forecast = comparedWith(f, time.Duration(r.Duration))
+	case r.State == api.Cancelled:
+		page.Forecast = "cut short: not compared with a forecast"
 	}
 	for i, s := range r.Steps {
-		page.Steps = append(page.Steps, reportStep{s, i + 1, cameIn(&s.StepProgress)})
+		line := reportStep{StepReport: s, Number: i + 1, CameIn: cameIn(&s.StepProgress)}
+		if i > 0 {
+			line.Before = r.Steps[i-1].Step
+		}
+		page.Steps = append(page.Steps, line)
 	}
 	for _, w := range r.Waited {
 		page.Waited = append(page.Waited, waited{cmp.Or(w.Text, w.Reason), w.Share * 100, format.Duration(time.Duration(w.Duration))})

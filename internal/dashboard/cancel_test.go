@@ -137,7 +137,11 @@ func TestCancelledItemsRunFromThePage(t *testing.T) {
 	got := n.Until(made.ID, api.Cancelled)
 	never := 30 - got.Counts.Done
 	_, page = b.get(at)
-	b.want(page, fmt.Sprintf("Run %d cancelled items", never))
+	rest := fmt.Sprintf("2 message %d cancelled after award %d", never, never+got.Counts.Done)
+	b.want(page, fmt.Sprintf("Run %d cancelled items", never), rest)
+	_, page = b.get(at + "/report")
+	b.want(page, rest, "cut short: not compared with a forecast")
+	b.lacks(page, "no forecast")
 	_, page = b.get(at + "/run-cancelled")
 	b.want(page, fmt.Sprintf("Run %d cancelled items of spring?", never), fmt.Sprintf("Half-done %d items have done award and will get message", never), "Leave them cancelled")
 	if status, page := b.post(at+"/run-cancelled", url.Values{"shown": {"7"}}); status != http.StatusUnprocessableEntity {

@@ -222,6 +222,25 @@ func viewOf(x *api.ItemResult) itemView {
 	return view
 }
 
+// Why says in words why an item is in its state.
+func (x itemView) Why() string {
+	switch x.Reason {
+	case "user":
+		return "cancelled by a person"
+	case "rule":
+		return "cancelled by the rule of its bulk action"
+	case "deadline":
+		return "cancelled at the deadline of its bulk action"
+	case "retry":
+		return "waits for another attempt"
+	case "skipped":
+		return "its last step was passed without a call"
+	case "condition":
+		return "the condition of its step was not met"
+	}
+	return x.Reason // an action's own
+}
+
 // saysOf says what happened at a step, after its name.
 func saysOf(e *api.ItemEvent, x *api.ItemResult) string {
 	attempts := ""

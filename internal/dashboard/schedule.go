@@ -72,7 +72,15 @@ func (v *visit) scheduleFacts(ctx context.Context, s *api.Schedule) ([]fact, err
 		facts = append(facts, fact{"Waiting to fire", strings.Join(waiting, " · ")})
 	}
 	makes, err := v.makes(ctx, &s.BulkAction)
-	return append(append(facts, makes...), fact{"If still running", nameOf(overlaps, cmp.Or(s.Overlap, "skip"))},
+	if err != nil {
+		return nil, err
+	}
+	facts = append(facts, makes...)
+	asks, err := v.asks(ctx, s)
+	if asks != "" {
+		facts = append(facts, fact{"Canary", asks})
+	}
+	return append(facts, fact{"If still running", nameOf(overlaps, cmp.Or(s.Overlap, "skip"))},
 		fact{"Missed times", missed}, fact{"Ends", until}, fact{"Made", v.clock.Time(s.CreatedAt)}), err
 }
 
@@ -91,6 +99,29 @@ func (v *visit) makes(ctx context.Context, b *api.NewBulkAction) ([]fact, error)
 		facts = append(facts, fact{f.Label, cmp.Or(f.Text, "–")})
 	}
 	return facts, nil
+}
+
+// asks says that each bulk action of a schedule waits for a person, empty if it does not.
+func (v *visit) asks(ctx context.Context, s *api.Schedule) (string, error) {
+	c := s.BulkAction.Canary
+	if c == nil {
+		t, err := v.templateOf(ctx, &s.BulkAction)
+		if err != nil {
+			return "", err
+		}
+		c = t.BulkAction.Canary
+	}
+	if c == nil || c.Approve == "auto" {
+		return "", nil
+	}
+	text := "Each time, it runs a canary and then waits until a person approves the rest."
+	switch cmp.Or(s.Overlap, "skip") {
+	case "skip":
+		text += " Times that come while it waits are skipped."
+	case "queue":
+		text += " Times that come while it waits wait, too."
+	}
+	return text, nil
 }
 
 // templateOf returns the template of a bulk action to create, an empty one if it has none or the template does not exist.

@@ -114,6 +114,7 @@ func (d *Dashboard) newSchedule(ctx context.Context, v *visit) (*sheet, error) {
 	if err == nil {
 		s.Title, s.Button, s.Stay = "New schedule", "Create the schedule", "Create nothing"
 		s.Text = "A schedule makes a bulk action at each of its times. Nothing is saved before the last button."
+		err = v.addAsks(ctx, s, &x)
 	}
 	return s, err
 }
@@ -127,8 +128,18 @@ func (d *Dashboard) editSchedule(ctx context.Context, v *visit) (*sheet, error) 
 	if err == nil {
 		s.Title, s.Button, s.Up, s.UpName = "Change "+old.Name, "Save the schedule", "/schedules/"+escape(old.ID), old.Name
 		s.Text = "Bulk actions that it has made stay as they are."
+		err = v.addAsks(ctx, s, &old)
 	}
 	return s, err
+}
+
+// addAsks adds to the text of a form that each time waits for a person.
+func (v *visit) addAsks(ctx context.Context, s *sheet, x *api.Schedule) error {
+	asks, err := v.asks(ctx, x)
+	if asks != "" {
+		s.Text += " " + asks
+	}
+	return err
 }
 
 // schedule reads the form of a schedule.
@@ -160,6 +171,10 @@ func (s *sheet) showTimes(ctx context.Context, v *visit, x *api.Schedule) error 
 		s.ToldOf = "It fires once, on " + x.At + " in " + x.Zone + "."
 		return s.again(v)
 	}
+	asks, err := v.asks(ctx, x)
+	if err != nil {
+		return err
+	}
 	ask := client.Times{Cron: x.Cron, Zone: x.Zone, To: x.Until, N: 5}
 	if !x.Until.IsZero() {
 		ask.From = v.clock.Now
@@ -174,6 +189,9 @@ func (s *sheet) showTimes(ctx context.Context, v *visit, x *api.Schedule) error 
 	}
 	for _, at := range times {
 		s.Told = append(s.Told, v.when(at, x.Zone))
+	}
+	if asks != "" {
+		s.Told = append(s.Told, asks)
 	}
 	return s.again(v)
 }

@@ -39,6 +39,7 @@ type scheduleLine struct {
 	Sign       sign
 	When       string
 	Next, Left string
+	Over       bool // it never fires again
 	Last       *fireView
 }
 
@@ -185,7 +186,7 @@ func (v *visit) scheduleLine(ctx context.Context, s api.Schedule) (line schedule
 	case s.Paused:
 		line.Sign, line.Next = sign{"paused", "Paused", "paused"}, "None while paused"
 	case len(s.Next) == 0:
-		line.Sign, line.Next = sign{"done", "Over", "cancelled"}, "None"
+		line.Sign, line.Next, line.Over = sign{"done", "Over", "cancelled"}, "None", true
 	default:
 		line.Next, line.Left = capital(v.when(s.Next[0], s.Zone)), "in "+coarse(s.Next[0].Sub(v.clock.Now))
 	}

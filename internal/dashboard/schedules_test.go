@@ -1,10 +1,12 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -212,5 +214,35 @@ func TestAScheduleHasTheTenantOfItsTemplate(t *testing.T) {
 	n.Call("GET", "/v1/schedules", "", 200, &all)
 	if len(all.Data) != 1 || all.Data[0].Tenant != "growth" {
 		t.Errorf("the schedules are %+v", all.Data)
+	}
+}
+
+func TestAScheduleWhoseRunsWaitForAPersonSaysSo(t *testing.T) {
+	n := ended(t, false)
+	b := newBrowser(t, n).inUTC()
+	const template = `{"bulk_action":{"steps":[{"action":"send"}],"canary":{"items":1%s}}}`
+	n.Call("PUT", "/v1/templates/asks", fmt.Sprintf(template, ""), 201, nil)
+	n.Call("PUT", "/v1/templates/decides", fmt.Sprintf(template, `,"approve":"auto"`), 201, nil)
+	const asks = "Each time, it runs a canary and then waits until a person approves the rest. Times that come while it waits are skipped."
+	for name, want := range map[string]bool{"asks": true, "decides": false} {
+		s := makeSchedule(n, `{"name":"`+name+`","tenant":"growth","cron":"0 9 * * 1","bulk_action":{"template":"`+name+`","items":[{"id":"u1"},{"id":"u2"}]}}`)
+		for _, at := range []string{"/ui/schedules/" + s.ID, "/ui/schedules/" + s.ID + "/edit", "/ui/schedules/new?template=" + name} {
+			if _, page := b.get(at); strings.Contains(text(t, page), asks) != want {
+				t.Errorf("%s of %s: says that a person is waited for: %v, want %v", at, name, !want, want)
+			}
+		}
+	}
+}
+
+func TestAScheduleThatIsOverCannotBePaused(t *testing.T) {
+	n := ended(t, false)
+	b := newBrowser(t, n).inUTC()
+	now := time.Now().UTC()
+	s := makeSchedule(n, strings.Replace(weekly, `"cron":"0 9 * * 1"`, fmt.Sprintf(`"cron":"0 9 %d %d *","until":%q`,
+		now.AddDate(0, 0, -2).Day(), now.AddDate(0, 0, -2).Month(), now.Add(time.Hour).Format(time.RFC3339)), 1)) // again in a year
+	for _, at := range []string{"/ui/schedules", "/ui/schedules/" + s.ID} {
+		_, page := b.get(at)
+		b.want(page, "Over")
+		b.lacks(page, "Pause")
 	}
 }

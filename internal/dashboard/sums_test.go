@@ -50,9 +50,9 @@ func TestThePartsOnThePageOfACancelAddUp(t *testing.T) {
 	b.want(page, "Cancelled. Calls that were running end.")
 	n.Until(made.ID, api.Cancelled)
 	_, page = b.get("/ui/bulk-actions/" + made.ID)
-	b.want(page, "Done Failed Left out Cancelled Pending", "1 send 40 6 2 0 32 0")
+	b.want(page, "Done Failed Left out Cancelled Pending", "1 send 32 cancelled 40 6 2 0 32 0")
 	_, page = b.get("/ui/bulk-actions/" + made.ID + "/report")
-	b.want(page, "Came in Done Failed Left out Cancelled Attempts", "1 send 40 6 2 0 32")
+	b.want(page, "Came in Done Failed Left out Cancelled Attempts", "1 send 32 cancelled 40 6 2 0 32")
 }
 
 func TestLinksToItemsOfDifferentErrorsHaveDifferentNames(t *testing.T) {

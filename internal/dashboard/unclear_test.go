@@ -75,6 +75,7 @@ func TestCancelledItemsWithoutAClearAnswerAreSaidToBeMaybeDone(t *testing.T) {
 		b.want(page, want)
 	}
 	_, page = b.post("/ui/items", url.Values{"id": {"u0"}})
+	b.want(page, "growth · cancelled by a person")
 	b.want(page, "cancelled after 1 attempt: no_clear_answer it was called without a clear answer")
 }
 

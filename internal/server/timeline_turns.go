@@ -87,7 +87,7 @@ func circuits(changes []weir.ResourceChange, of *api.BulkAction) (list []api.Eve
 		case was == 0 && is > 0:
 			list = append(list, api.Event{At: c.At, Kind: "circuit_opened", Text: "The circuit of " + c.Name + " opened: no calls but probes until it answers again"})
 		case was > 0 && is == 0:
-			list = append(list, api.Event{At: c.At, Kind: "circuit_closed", Text: "The circuit of " + c.Name + " closed"})
+			list = append(list, api.Event{At: c.At, Kind: "circuit_closed", Text: c.Name + " takes calls again: its circuit closed"})
 		}
 	}
 	return list
