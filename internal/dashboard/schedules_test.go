@@ -221,8 +221,8 @@ func TestAScheduleWhoseRunsWaitForAPersonSaysSo(t *testing.T) {
 	n := ended(t, false)
 	b := newBrowser(t, n).inUTC()
 	const template = `{"bulk_action":{"steps":[{"action":"send"}],"canary":{"items":1%s}}}`
-	n.Call("PUT", "/v1/templates/asks", fmt.Sprintf(template, ""), 201, nil)
-	n.Call("PUT", "/v1/templates/decides", fmt.Sprintf(template, `,"approve":"auto"`), 201, nil)
+	n.Call("PUT", "/v1/templates/asks", fmt.Sprintf(template, ""), 200, nil)
+	n.Call("PUT", "/v1/templates/decides", fmt.Sprintf(template, `,"approve":"auto"`), 200, nil)
 	const asks = "Each time, it runs a canary and then waits until a person approves the rest. Times that come while it waits are skipped."
 	for name, want := range map[string]bool{"asks": true, "decides": false} {
 		s := makeSchedule(n, `{"name":"`+name+`","tenant":"growth","cron":"0 9 * * 1","bulk_action":{"template":"`+name+`","items":[{"id":"u1"},{"id":"u2"}]}}`)
@@ -237,9 +237,12 @@ func TestAScheduleWhoseRunsWaitForAPersonSaysSo(t *testing.T) {
 func TestAScheduleThatIsOverCannotBePaused(t *testing.T) {
 	n := ended(t, false)
 	b := newBrowser(t, n).inUTC()
-	now := time.Now().UTC()
-	s := makeSchedule(n, strings.Replace(weekly, `"cron":"0 9 * * 1"`, fmt.Sprintf(`"cron":"0 9 %d %d *","until":%q`,
-		now.AddDate(0, 0, -2).Day(), now.AddDate(0, 0, -2).Month(), now.Add(time.Hour).Format(time.RFC3339)), 1)) // again in a year
+	s := makeSchedule(n, strings.Replace(weekly, `"cron":"0 9 * * 1"`, `"at":"`+time.Now().UTC().Format(time.RFC3339)+`"`, 1))
+	n.Eventually("it has fired", func() bool {
+		s.Next = nil
+		n.Call("GET", "/v1/schedules/"+s.ID, "", 200, &s)
+		return len(s.Next) == 0
+	})
 	for _, at := range []string{"/ui/schedules", "/ui/schedules/" + s.ID} {
 		_, page := b.get(at)
 		b.want(page, "Over")
