@@ -111,7 +111,9 @@ func (s *Server) underWay(ctx context.Context, name string, m *remembered) error
 // settle ends a try by changing its record, unless another try has taken over. A
 // store that is away is asked again later: other processes wait for it.
 func (s *Server) settle(ctx context.Context, c *attempt, change func(*remembered) error) {
-	err := s.change(ctx, c, change)
+	now, keep := s.whileAnswering(ctx)
+	err := s.change(now, c, change)
+	keep()
 	if err == nil {
 		return
 	}

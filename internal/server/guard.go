@@ -37,7 +37,7 @@ type visit struct {
 	reason    string
 	before    any
 	after     any
-	unchanged bool // the request only asked what a change would do
+	unchanged bool // the request only asked what a change would do, or another had made it
 
 	public     bool     // the routes of operators are elsewhere
 	idempotent string   // name of the record that keeps the response; empty if there is no record
@@ -92,7 +92,9 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 		out := &watched{ResponseWriter: w}
 		out.Header().Set("Request-Id", v.id)
 		out.Header().Set("X-Content-Type-Options", "nosniff")
-		r = r.WithContext(context.WithValue(r.Context(), visitKey{}, v))
+		ctx, keep := s.whileAnswering(context.WithValue(r.Context(), visitKey{}, v))
+		out.begun = keep
+		r = r.WithContext(ctx)
 		defer func() { s.done(r, v, out, began) }()
 		defer s.caught(r, v, out)
 		v.public = public
@@ -112,12 +114,14 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 		}
 		defer end()
 		if v.route.stream {
+			keep() // much may have arrived
 			s.streamed(out, r, next)
 			return
 		}
 		if v.route.change { // the request has arrived whole: whether the client waits for the answer makes no difference
 			ctx, cancel := context.WithTimeout(contextWithout(r), workFor)
 			defer cancel()
+			ctx, out.begun = s.whileAnswering(ctx)
 			r = r.WithContext(ctx)
 		}
 		s.unstreamed(out, r, v, next)
@@ -161,6 +165,9 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 			return newProblem("draining", "this server is stopping", "ask again: another one takes over").after(5 * time.Second)
 		}
 	default:
+	}
+	if v.route.scope != "" && v.route.id != "metrics" && s.svc.Fleet.Answering().Err() != nil {
+		return newProblem("store_unavailable", "the store does not answer; nothing was done", "ask again").after(silentAgain)
 	}
 	if p := s.authenticate(r, v); p != nil {
 		return p

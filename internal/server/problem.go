@@ -132,7 +132,7 @@ func (p *problem) after(d time.Duration) *problem {
 
 // problem turns an error into a response. Unexpected errors are logged, and reported as internal.
 func (s *Server) problem(ctx context.Context, err error) *problem {
-	p := problemOf(err)
+	p := problemOf(silenced(ctx, err))
 	if p.Code == "not_found" && p.Detail == notThere {
 		s.nameMissing(visitOf(ctx), p)
 	}

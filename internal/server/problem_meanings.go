@@ -183,7 +183,7 @@ var meanings = map[string]meaning{
 	"tenant_quota": {429, "Tenant's backlog is full", "The tenant has reached its limit of unfinished items. Reading and " +
 		"other tenants are not affected.", "Wait, or request a larger max_pending."},
 	"store_unavailable": {503, "Store unavailable", "The store does not respond. Accepted work is safe; this request may " +
-		"have taken effect.", "Repeat it with the same Idempotency-Key."},
+		"have taken effect, unless the detail says that nothing was done.", "Repeat it with the same Idempotency-Key."},
 	"overloaded": {503, "Out of memory for request bodies", "Other requests use all the memory allowed for bodies " +
 		"(limits.memory). Nothing was changed.",
 		"Repeat the request after the time in Retry-After. If it happens often, send smaller bodies or raise limits.memory."},

@@ -15,22 +15,26 @@ import (
 type watched struct {
 	http.ResponseWriter
 	status int
+	begun  func() // is called when the answer begins
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (w *watched) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
+	w.begin(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (w *watched) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.begin(http.StatusOK)
 	return w.ResponseWriter.Write(b)
+}
+
+func (w *watched) begin(status int) {
+	if w.status == 0 {
+		w.status = status
+		w.begun()
+	}
 }
 
 // Unwrap lets http.ResponseController through.

@@ -28,6 +28,7 @@ type Fleet struct {
 	store   store.Store
 	log     *slog.Logger
 	probed  probe
+	silence silence
 	flows   flows
 }
 

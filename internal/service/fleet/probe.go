@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,9 +27,16 @@ func (s *Fleet) StoreProblem() string {
 	return ""
 }
 
-// Run probes whether the store accepts submits, one partition after the other, until ctx
-// ends.
+// Run watches the store until ctx ends: whether it answers, and whether it accepts submits.
 func (s *Fleet) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { s.listen(ctx) })
+	all.Go(func() { s.probeAll(ctx) })
+	all.Wait()
+}
+
+// probeAll probes whether the store accepts submits, one partition after the other, until ctx ends.
+func (s *Fleet) probeAll(ctx context.Context) {
 	p, ok := s.store.(store.Prober)
 	if !ok {
 		return
