@@ -105,6 +105,7 @@ type BulkAction struct {
 	State   State             `json:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed"`
 	Phase   string            `json:"phase,omitempty" enum:"canary,main" doc:"While it runs"`
 	Outcome string            `json:"outcome,omitempty" enum:"all_done,some_failed,some_cancelled" doc:"Set when it has completed. some_failed: an item failed. some_cancelled: no item failed, but some were cancelled or left out. Not set if it was stopped or cancelled"`
+	Pending string            `json:"pending,omitempty" enum:"start,pause,resume,cancel,approve,unschedule" doc:"In the answer to a command: it is stored, and will be carried out when a node takes over the bulk action. Not set if it has been carried out"`
 	Reason  string            `json:"reason,omitempty" doc:"Why it is paused, stopped, being cancelled, cancelled or failed"`
 	Steps   []Step            `json:"steps" nullable:"false"`
 	Params  json.RawMessage   `json:"params,omitempty"`

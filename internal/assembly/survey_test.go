@@ -201,11 +201,11 @@ func TestForecastsAreHeldAgainstWhatItTook(t *testing.T) {
 		q.submit("award", "10/s", 1000, `{}`)
 		paused := q.submit("award", "5/s", 1000, `{}`)
 		time.Sleep(20 * time.Second)
-		if _, err := q.Bulks.Do(t.Context(), paused, func(b *engine.BulkAction) error { return b.Pause(t.Context(), "") }); err != nil {
+		if _, _, err := q.Bulks.Pause(t.Context(), paused, ""); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(aLook)
-		if _, err := q.Bulks.Do(t.Context(), paused, func(b *engine.BulkAction) error { return b.Resume(t.Context(), "") }); err != nil {
+		if _, _, err := q.Bulks.Resume(t.Context(), paused, ""); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)

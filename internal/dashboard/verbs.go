@@ -254,7 +254,7 @@ func askDelete(b *api.BulkAction, _ *api.Progress, q *question) {
 
 // doneBefore answers a verb that was refused: if what it leads to is there already, the same form was sent before.
 func (v *visit) doneBefore(ctx context.Context, verb *verb, id string, refused error) (done, error) {
-	if !errors.Is(refused, errNotNow) && !client.IsCode(refused, "wrong_state") {
+	if !errors.Is(refused, errNotNow) && !client.IsCode(refused, "wrong_state") && !client.IsCode(refused, "already_ended") {
 		return done{}, refused
 	}
 	b, err := v.api.Get(ctx, id)
@@ -296,7 +296,10 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 	if reason != "" && verb.Name != "unschedule" {
 		command += " --reason " + quoted(reason)
 	}
-	to, then := "/bulk-actions/"+escape(id), ""
+	to, then, told := "/bulk-actions/"+escape(id), "", verb.told
+	if made.Pending != "" {
+		told, then = "It is stored, but not carried out yet.", "That happens when a node has taken over the bulk action."
+	}
 	switch verb.Name {
 	case "delete":
 		to = "/bulk-actions"
@@ -310,5 +313,5 @@ func (d *Dashboard) act(ctx context.Context, v *visit) (done, error) {
 			to = "/bulk-actions/" + escape(made.ID)
 		}
 	}
-	return done{To: to, Note: note{Text: verb.told, Then: then, Weir: []string{command}}}, nil
+	return done{To: to, Note: note{Text: told, Then: then, Weir: []string{command}}}, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -20,7 +21,8 @@ import (
 type BulkAction struct {
 	*readback.Bulk
 	engine  *Engine
-	resumed atomic.Int64 // 1 + the resumes that had been read when this handle sent its last; 0: it sent none
+	sent    atomic.Pointer[string] // mark of the last command of this handle; nil: it sent none
+	resumed atomic.Int64           // 1 + the resumes that had been read when this handle sent its last; 0: it sent none
 }
 
 type (
@@ -36,8 +38,17 @@ type (
 	Filter = readback.Filter
 	// FailingPart is some of the bulk actions with failed items.
 	FailingPart = readback.FailingPart
+	// Answer says what became of a command.
+	Answer = partition.Answer
 	// Info is what a bulk action was asked to be, with the changes since.
 	Info = readback.Info
+)
+
+// The answers to a command; see [partition.Answer].
+const (
+	Unread  = partition.Unread
+	Obeyed  = partition.Obeyed
+	Ignored = partition.Ignored
 )
 
 // Get finds a bulk action that was accepted earlier, by this process or one before.
@@ -192,6 +203,9 @@ func (b *BulkAction) change(ctx context.Context, r weir.Rules, how partition.Com
 func (b *BulkAction) command(ctx context.Context, c partition.Command) error {
 	c.ID = b.ID()
 	verb := c.Verb
+	if verb != partition.Change {
+		c.Mark = rand.Text()[:markLength]
+	}
 	if problem := badText(c.Reason, 256); problem != "" {
 		return &weir.FieldError{Code: "bad_text", Field: "reason", Problem: problem, Fix: "use at most 256 printable characters"}
 	}
@@ -214,7 +228,19 @@ func (b *BulkAction) command(ctx context.Context, c partition.Command) error {
 	if verb == partition.Resume && status != nil {
 		b.resumed.Store(status.Resumes + 1)
 	}
+	b.sent.Store(&c.Mark)
 	return nil
+}
+
+// markLength is the length of the mark of a command, which a few others of the same bulk action must not have.
+const markLength = 10
+
+// Answer returns what became of the last command that b sent, as of now, which was got later.
+func (b *BulkAction) Answer(now *BulkAction) Answer {
+	if mark := b.sent.Load(); mark != nil && now.Status != nil {
+		return now.Status.Answer(*mark)
+	}
+	return Unread
 }
 
 // Now is the newest durable progress.

@@ -43,7 +43,7 @@ func (s *Server) importItems(ctx context.Context, in *about[api.Source]) (*body[
 	if err == nil {
 		b, err = s.svc.Bulks.Get(ctx, in.ID)
 	}
-	return s.orDone(ctx, in.ID, b, err)
+	return s.orDone(ctx, in.ID, b, true, err)
 }
 
 type appendInput struct {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/service/access"
 	"github.com/weirhq/weir/internal/service/bulk"
 	"github.com/weirhq/weir/internal/service/check"
@@ -267,17 +266,18 @@ func (s *Server) sealBulk(ctx context.Context, in *about[*api.Seal]) (*body[api.
 
 func (s *Server) startBulk(ctx context.Context, in *about[*api.Start]) (*body[api.BulkAction], error) {
 	want := orZero(in.Body)
-	b, err := s.svc.Bulks.Start(ctx, in.ID, want)
-	return s.orDone(ctx, in.ID, b, err)
+	b, did, err := s.svc.Bulks.Start(ctx, in.ID, want)
+	return s.orDone(ctx, in.ID, b, did, err)
 }
 
 // orDone is the answer to a command. One that is repeated because its first try
-// was cut off may find that it was carried out: that is not a refusal.
-func (s *Server) orDone(ctx context.Context, id string, b api.BulkAction, err error) (*body[api.BulkAction], error) {
+// was cut off may find that it was carried out: that is not a refusal, and it is the change of this request.
+func (s *Server) orDone(ctx context.Context, id string, b api.BulkAction, did bool, err error) (*body[api.BulkAction], error) {
 	var r *check.Refusal
 	if visitOf(ctx).again && errors.As(err, &r) && slices.Contains([]string{"wrong_state", "already_ended", "sealed"}, r.Code) {
 		return s.answerBulk(s.svc.Bulks.Get(ctx, id))
 	}
+	visitOf(ctx).unchanged = !did && !visitOf(ctx).again
 	return s.answerBulk(b, err)
 }
 
@@ -285,33 +285,21 @@ func (s *Server) orDone(ctx context.Context, id string, b api.BulkAction, err er
 type verb struct {
 	name, summary string
 	scope         access.Scope
-	from          []api.State
-	do            func(ctx context.Context, b *engine.BulkAction, reason string) error
+	do            func(b *bulk.Bulks, ctx context.Context, id, reason string) (now api.BulkAction, did bool, err error)
 }
 
 var verbs = []verb{
-	{"pause", "Pause a bulk action; running tasks finish", access.Control, []api.State{api.Running, api.Paused},
-		func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Pause(ctx, reason) }},
-	{"resume", "Resume a paused or stopped bulk action", access.Control, nil, nil},
-	{"cancel", "Cancel a bulk action; it is `cancelling` until running tasks have finished", access.Control, nil, nil},
-	{"approve", "Approve the canary and run the remaining items", access.Approve, []api.State{api.Awaiting},
-		func(ctx context.Context, b *engine.BulkAction, reason string) error { return b.Approve(ctx, reason) }},
-	{"unschedule", "Cancel the scheduled start", access.Submit, []api.State{api.Scheduled},
-		func(ctx context.Context, b *engine.BulkAction, _ string) error { return b.Unschedule(ctx) }},
+	{"pause", "Pause a bulk action; running tasks finish", access.Control, (*bulk.Bulks).Pause},
+	{"resume", "Resume a paused or stopped bulk action", access.Control, (*bulk.Bulks).Resume},
+	{"cancel", "Cancel a bulk action; it is `cancelling` until running tasks have finished", access.Control, (*bulk.Bulks).Cancel},
+	{"approve", "Approve the canary and run the remaining items", access.Approve, (*bulk.Bulks).Approve},
+	{"unschedule", "Cancel the scheduled start", access.Submit, (*bulk.Bulks).Unschedule},
 }
 
 func (s *Server) verb(v verb) func(context.Context, *about[*api.Verb]) (*body[api.BulkAction], error) {
 	return func(ctx context.Context, in *about[*api.Verb]) (*body[api.BulkAction], error) {
-		reason := orZero(in.Body).Reason
-		switch v.name {
-		case "cancel":
-			return s.answerBulk(s.svc.Bulks.Cancel(ctx, in.ID, reason))
-		case "resume":
-			b, err := s.svc.Bulks.Resume(ctx, in.ID, reason)
-			return s.orDone(ctx, in.ID, b, err)
-		}
-		b, err := s.svc.Bulks.Do(ctx, in.ID, func(b *engine.BulkAction) error { return v.do(ctx, b, reason) }, v.from...)
-		return s.orDone(ctx, in.ID, b, err)
+		b, did, err := v.do(s.svc.Bulks, ctx, in.ID, orZero(in.Body).Reason)
+		return s.orDone(ctx, in.ID, b, did, err)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestADraftThatWasCancelledStaysSo(t *testing.T) {
 	w := storeOf(s)
 	w.looks = func() error { // by a request that is about to seal it
 		w.looks = func() error {
-			now, err := s.Bulks.Cancel(t.Context(), b.ID, "never mind")
+			now, _, err := s.Bulks.Cancel(t.Context(), b.ID, "never mind")
 			if now.State != api.Cancelled {
 				t.Errorf("Cancel = %s, %v", now.State, err)
 			}
@@ -100,7 +100,7 @@ func TestADraftIsCancellingWhileItMayBeSubmitted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if now, err := s.Bulks.Cancel(t.Context(), b.ID, "never mind"); err != nil || now.State != tt.want {
+			if now, _, err := s.Bulks.Cancel(t.Context(), b.ID, "never mind"); err != nil || now.State != tt.want {
 				t.Errorf("Cancel = %s, %v; want %s", now.State, err, tt.want)
 			}
 		})

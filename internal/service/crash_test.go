@@ -109,7 +109,7 @@ func TestACancelThatMeetsASubmitIsKept(t *testing.T) {
 	if _, err := drafts(s).Insert(t.Context(), b.ID, left); err != nil { // the submit has been heard; its caller does not know yet
 		t.Fatal(err)
 	}
-	if _, err := s.Bulks.Cancel(t.Context(), b.ID, "changed my mind"); err != nil {
+	if _, _, err := s.Bulks.Cancel(t.Context(), b.ID, "changed my mind"); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
@@ -157,7 +157,10 @@ func TestWhatIsSubmittedWhileACommandLooksIsNotMissing(t *testing.T) {
 	}{
 		{"Import", nil, func(s *Service, id string) error { return s.Drafts.Import(t.Context(), id, *source, "") }, "sealed"},
 		{"Seal", nil, func(s *Service, id string) error { _, err := s.Drafts.Seal(t.Context(), id, api.Seal{}); return err }, ""},
-		{"Start", source, func(s *Service, id string) error { _, err := s.Bulks.Start(t.Context(), id, api.Start{}); return err }, ""},
+		{"Start", source, func(s *Service, id string) error {
+			_, _, err := s.Bulks.Start(t.Context(), id, api.Start{})
+			return err
+		}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := crashed(t)

@@ -66,11 +66,11 @@ func TestWhatWeirRunLeftUnfinishedSaysHowToGoOn(t *testing.T) {
 	if err != nil || len(p.WaitingOn) != 1 || p.WaitingOn[0].Reason != "unknown_action" || !strings.Contains(p.WaitingOn[0].Detail, hint) {
 		t.Errorf("Progress = waits on %+v, %v; want that it goes on with %s", p.WaitingOn, err, hint)
 	}
-	_, err = s.Bulks.Resume(t.Context(), b.ID, "")
+	_, _, err = s.Bulks.Resume(t.Context(), b.ID, "")
 	if r := (*check.Refusal)(nil); !errors.As(err, &r) || r.Code != "wrong_state" || !strings.Contains(r.Fix, hint) {
 		t.Errorf("Resume = %v, want that it goes on with %s", err, hint)
 	}
-	_, err = s.Bulks.Cancel(t.Context(), b.ID, "")
+	_, _, err = s.Bulks.Cancel(t.Context(), b.ID, "")
 	if err != nil {
 		t.Fatal(err)
 	}

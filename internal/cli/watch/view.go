@@ -94,6 +94,9 @@ func BulkViewAt(l *link.Link) command.View[api.BulkAction] {
 }
 
 func stateText(b *api.BulkAction) string {
+	if b.Pending != "" {
+		return string(b.State) + " (" + b.Pending + " pending)"
+	}
 	if b.State == api.Running && b.Phase == "canary" {
 		return "running (canary)"
 	}

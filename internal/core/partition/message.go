@@ -92,7 +92,7 @@ type Command struct {
 	At     int64       `json:"at,omitempty"`
 	Rules  *weir.Rules `json:"rules,omitempty"`
 	Of     *uint64     `json:"of,omitempty"`   // change: only if Rules has this value
-	Mark   string      `json:"mark,omitempty"` // change: identifies the change, to find out whether it was made
+	Mark   string      `json:"mark,omitempty"` // identifies the command, to find out what became of it
 }
 
 // envelope is a message in the inbox. Exactly one field is set.
@@ -200,6 +200,7 @@ func (m *Machine) command(now int64, c *Command) {
 	if b == nil || b.state.Final() || b.away() {
 		return
 	}
+	was := b.stance()
 	switch c.Verb {
 	case Pause:
 		m.hold(now, b, weir.BulkPaused, c.Reason)
@@ -219,6 +220,11 @@ func (m *Machine) command(now int64, c *Command) {
 		if c.Of == nil || *c.Of == b.spec.Rules {
 			m.change(now, b, c.Rules, c.Mark)
 		}
+		return // its mark is in the spec
+	}
+	if c.Mark != "" {
+		b.status.Answers.note(c.Mark, b.stance() != was)
+		m.touch(b)
 	}
 }
 

@@ -12,10 +12,14 @@ import (
 )
 
 // Cancel cancels a draft, or returns weir.ErrNotFound if it is not a draft any more. Unsure says that
-// another process may be submitting it: it is cancelled then as well, in a moment.
-func (s *Seals) Cancel(ctx context.Context, id, reason string) (unsure bool, err error) {
+// another process may be submitting it: it is cancelled then as well, in a moment. Did reports whether it was not
+// cancelled before.
+func (s *Seals) Cancel(ctx context.Context, id, reason string) (unsure, did bool, err error) {
 	e, err := s.drafts.Update(ctx, id, func(d *Draft) error {
+		did = d.State != Cancelled
 		switch d.State {
+		case Cancelled:
+			return nil
 		case Failed:
 			return check.Ended(id + " has failed")
 		case Submitted:
@@ -27,9 +31,9 @@ func (s *Seals) Cancel(ctx context.Context, id, reason string) (unsure bool, err
 		return nil
 	})
 	if err != nil || !e.Value.Unsure {
-		return false, err
+		return false, did, err
 	}
-	return true, s.cancelUnsure(ctx, id)
+	return true, did, s.cancelUnsure(ctx, id)
 }
 
 // cancelUnsure finishes the cancellation of a draft that another process may be submitting. The

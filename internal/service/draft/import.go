@@ -397,9 +397,10 @@ func (s *Imports) tellFailed(ctx context.Context, id string, d *Draft) error {
 }
 
 // StartSource begins to read the source of a draft at a time; zero: now.
-func (s *Imports) StartSource(ctx context.Context, id string, at time.Time) error {
-	_, err := s.drafts.Update(ctx, id, func(d *Draft) error {
-		if d.State != Editing && d.State != Scheduled {
+func (s *Imports) StartSource(ctx context.Context, id string, at time.Time) (did bool, err error) {
+	_, err = s.drafts.Update(ctx, id, func(d *Draft) error {
+		did = d.State != Scheduled || !d.Start || !d.StartAt.Equal(at)
+		if d.State != Editing && d.State != Scheduled || !did && at.IsZero() {
 			return &check.Refusal{Code: "wrong_state", Detail: fmt.Sprintf("%s is %s", id, d.State), Fix: "only a draft can be started"}
 		}
 		d.State, d.StartAt, d.Start = Scheduled, at, true
@@ -408,5 +409,5 @@ func (s *Imports) StartSource(ctx context.Context, id string, at time.Time) erro
 	if err == nil {
 		s.runner.Wake()
 	}
-	return err
+	return did, err
 }
