@@ -16,10 +16,14 @@ const silentAgain = 2 * time.Second
 // What the request has sent to the store by then may take effect, and the answer says so. After keep it goes on:
 // an answer that has begun is not cut off.
 func (s *Server) whileAnswering(ctx context.Context) (_ context.Context, keep func()) {
-	answering := s.svc.Fleet.Answering()
+	answering, done := s.svc.Fleet.Answering(), s.svc.Fleet.Await()
+	context.AfterFunc(ctx, done) // the request has ended
 	ctx, end := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(answering, func() { end(context.Cause(answering)) })
-	return ctx, func() { stop() }
+	return ctx, func() {
+		stop()
+		done()
+	}
 }
 
 // silenced adds to the error of a request that it ended because the store does not answer.
