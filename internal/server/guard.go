@@ -166,7 +166,7 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 		}
 	default:
 	}
-	if v.route.scope != "" && v.route.id != "metrics" && s.svc.Fleet.Answering().Err() != nil {
+	if v.route.scope != "" && v.route.id != "metrics" && s.svc.Fleet.Silent() {
 		return newProblem("store_unavailable", "the store does not answer; nothing was done", "ask again").after(silentAgain)
 	}
 	if p := s.authenticate(r, v); p != nil {

@@ -16,14 +16,9 @@ const silentAgain = 2 * time.Second
 // What the request has sent to the store by then may take effect, and the answer says so. After keep it goes on:
 // an answer that has begun is not cut off.
 func (s *Server) whileAnswering(ctx context.Context) (_ context.Context, keep func()) {
-	answering, done := s.svc.Fleet.Answering(), s.svc.Fleet.Await()
-	context.AfterFunc(ctx, done) // the request has ended
-	ctx, end := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(answering, func() { end(context.Cause(answering)) })
-	return ctx, func() {
-		stop()
-		done()
-	}
+	waits, keep := s.svc.Fleet.Await(ctx)
+	context.AfterFunc(ctx, keep) // the request has ended
+	return waits, keep
 }
 
 // silenced adds to the error of a request that it ended because the store does not answer.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weirhq/weir/store"
@@ -18,45 +17,60 @@ const (
 	SilentAfter = 2 * time.Second
 )
 
-// ErrSilent is the cause with which [Fleet.Answering] ends: the store has not answered for SilentAfter.
+// ErrSilent is the cause with which the context of [Fleet.Await] ends: the store has not answered for SilentAfter.
 var ErrSilent = fmt.Errorf("%w: it has not answered for %v", store.ErrUnavailable, SilentAfter)
 
-// silence knows whether the store answers.
+// silence knows whether the store answers, and who waits for it. Without anybody nothing is asked of the store.
 type silence struct {
-	waiting atomic.Int64 // who would wait for it; without them nothing is asked of the store
 	mu      sync.Mutex
-	ctx     context.Context
-	end     context.CancelCauseFunc
+	silent  bool
+	waiting map[*context.CancelCauseFunc]struct{}
 }
 
-// Answering returns a context that ends when the store stops answering, with the cause ErrSilent. While the store
-// does not answer it has ended.
-func (s *Fleet) Answering() context.Context { return s.silence.now() }
-
-// Await has the store watched until done is called, which may be more than once.
-func (s *Fleet) Await() (done func()) {
-	s.silence.waiting.Add(1)
-	return sync.OnceFunc(func() { s.silence.waiting.Add(-1) })
+// Silent reports whether the store does not answer.
+func (s *Fleet) Silent() bool {
+	s.silence.mu.Lock()
+	defer s.silence.mu.Unlock()
+	return s.silence.silent
 }
 
-func (s *silence) now() context.Context {
+// Await returns a context that also ends when the store stops answering, with the cause ErrSilent, until done is called.
+func (s *Fleet) Await(ctx context.Context) (_ context.Context, done func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	s.silence.mu.Lock()
+	defer s.silence.mu.Unlock()
+	if s.silence.silent {
+		end(ErrSilent)
+		return ctx, func() {}
+	}
+	if s.silence.waiting == nil {
+		s.silence.waiting = map[*context.CancelCauseFunc]struct{}{}
+	}
+	s.silence.waiting[&end] = struct{}{}
+	return ctx, func() {
+		s.silence.mu.Lock()
+		defer s.silence.mu.Unlock()
+		delete(s.silence.waiting, &end)
+	}
+}
+
+// watched reports whether it matters whether the store answers.
+func (s *silence) watched() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx == nil {
-		s.ctx, s.end = context.WithCancelCause(context.Background())
-	}
-	return s.ctx
+	return s.silent || len(s.waiting) > 0
 }
 
 // set notes whether the store answers, and reports whether that is news.
 func (s *silence) set(answers bool) (news bool) {
-	was := s.now().Err() == nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if news = was != answers; news && answers {
-		s.ctx, s.end = context.WithCancelCause(context.Background())
-	} else if news {
-		s.end(ErrSilent)
+	news = s.silent == answers
+	if s.silent = !answers; s.silent {
+		for end := range s.waiting {
+			(*end)(ErrSilent)
+		}
+		clear(s.waiting)
 	}
 	return news
 }
@@ -71,7 +85,7 @@ func (s *Fleet) listen(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if s.silence.waiting.Load() > 0 || s.silence.now().Err() != nil {
+		if s.silence.watched() {
 			s.look(ctx)
 		}
 	}

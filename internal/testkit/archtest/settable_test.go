@@ -20,8 +20,8 @@ func readElsewhere() map[string]string {
 		"read by Step.Name":                           {"stored.Step.ID"},
 		"only shown: limits have a body of their own": {"api.ResourceStatus.EffectiveAt"},
 		"a source is written as JSON and read as a feed.Spec": {
-			"stored.Source.PageSize", "stored.Source.Timeout", "stored.KafkaSource.IDFromKey", "stored.KafkaSource.Since", "stored.KafkaSource.Topic",
-			"stored.ObjectSource.Bucket", "stored.ObjectSource.Format", "stored.ObjectSource.Key", "stored.PostgresSource.Key", "stored.PostgresSource.Query",
+			"stored.Source.PageSize", "stored.Source.Timeout", "stored.KafkaSource.Since", "stored.KafkaSource.Topic",
+			"stored.ObjectSource.Bucket", "stored.ObjectSource.Format", "stored.ObjectSource.Key", "stored.PostgresSource.Query",
 			"stored.SegmentSource.Body", "stored.SegmentSource.CursorParam", "stored.SegmentSource.LimitParam", "stored.SegmentSource.Method",
 		},
 	} {
