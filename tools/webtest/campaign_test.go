@@ -88,7 +88,7 @@ func TestACampaignFromAFileToItsReport(t *testing.T) {
 	b.press(fmt.Sprintf("Retry %d items", failed))
 	b.see("retried, as a bulk action of their own", "Completed")
 	b.visit(s.url("/ui/bulk-actions/" + id + "/report"))
-	b.see(fmt.Sprintf("All %d items are done, with its retries.", good), "60 before retries", "1 duplicate and")
+	b.see(fmt.Sprintf("All %d items are done, with its retries.", good), "after retries, 60 before", "1 duplicate and")
 	compare(t, d, b.download(func() { b.press("Download all.csv") }), good, failed)
 }
 
@@ -160,7 +160,7 @@ func TestTwoTenantsSeeOnlyTheirs(t *testing.T) {
 		if i == 0 { // the page of the walk that needs a server with keys
 			tabs[i].fill("API key", "wk_wrong")
 			tabs[i].press("Sign in")
-			tabs[i].see("Keys begin with")
+			tabs[i].see("This is not an API key")
 			tabs[i].onEveryScreen("sign in")
 			tabs[i].wide(1280, 900)
 		}

@@ -173,7 +173,7 @@ func TestACampaignByKeyboardAlone(t *testing.T) {
 	b.keys(kb.Enter)
 	b.see("Latest events", "2 items failed")
 	b.enter("Report")
-	b.see("2 before retries")
+	b.see("after retries, 2 before")
 	b.reach("Download all.csv")
 	compare(t, d, b.download(func() { b.keys(kb.Enter) }), good, 2)
 }

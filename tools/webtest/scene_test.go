@@ -187,7 +187,7 @@ func (s *scene) wizardPages(add func(_, _ string), after func(_, _ string, _ fun
 	add("new", "/ui/new")
 	add("new template", "/ui/new?template=season-reward")
 	add("new changed", "/ui/new/"+s.draft)
-	add("new data", "/ui/new/"+s.draft+"/data")
+	add("new empty data", "/ui/new/"+s.draft+"/data")
 	for _, step := range []string{"data", "mapping", "rules", "forecast", "delete"} {
 		add("new "+step, "/ui/new/"+s.checked+"/"+step)
 	}
