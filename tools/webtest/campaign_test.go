@@ -160,7 +160,7 @@ func TestTwoTenantsSeeOnlyTheirs(t *testing.T) {
 		if i == 0 { // the page of the walk that needs a server with keys
 			tabs[i].fill("API key", "wk_wrong")
 			tabs[i].press("Sign in")
-			tabs[i].see("This is not an API key")
+			tabs[i].see("Invalid API key")
 			tabs[i].onEveryScreen("sign in")
 			tabs[i].wide(1280, 900)
 		}
