@@ -172,7 +172,7 @@ func each(d time.Duration, n int) float64 { return d.Seconds() * 1e6 / float64(n
 func flatFigure(all []*bend) *chart.Figure {
 	f := &chart.Figure{
 		Title:   "What one costs, the more there are",
-		Note:    fmt.Sprintf("Embedded store on disk, two cores, from submit to the last result. 1,000,000 items in all on the left; %s bulk actions of one item below.", chart.Number(flatSmall)),
+		Note:    fmt.Sprintf("Embedded store, two cores, submit to last result. Above 1,000,000 items in all, below %s bulk actions of one item.", chart.Number(flatSmall)),
 		Columns: 2, Height: 160,
 	}
 	for _, x := range all {
