@@ -43,9 +43,7 @@ func (o *againOptions) bind(fs *pflag.FlagSet) {
 }
 
 func (o *againOptions) run(ctx context.Context, l *link.Link, id string) error {
-	if err := tellUnclear(ctx, l.Client, l.Env, id, &o.again); err != nil {
-		return err
-	}
+	tellUnclear(ctx, l.Client, l.Env, id, &o.again)
 	made, err := l.Retry(ctx, id, o.again)
 	if err != nil {
 		return err
@@ -53,15 +51,13 @@ func (o *againOptions) run(ctx context.Context, l *link.Link, id string) error {
 	return watch.Linked(ctx, l, made, o.wait, o.timeout)
 }
 
-// tellUnclear says before cancelled items are run that the service may have done some of them.
-func tellUnclear(ctx context.Context, c *client.Client, env *command.Env, id string, again *api.Again) error {
+// tellUnclear says before cancelled items are run that the service may have done some of them. If that cannot be told, the
+// retry itself says why, or its key may retry and not read.
+func tellUnclear(ctx context.Context, c *client.Client, env *command.Env, id string, again *api.Again) {
 	if again.State != string(report.StateCancelled) {
-		return nil
+		return
 	}
-	r, err := c.Report(ctx, id)
-	if err != nil || r.UnclearText == "" {
-		return err
+	if r, err := c.Report(ctx, id); err == nil && r.UnclearText != "" {
+		fmt.Fprintf(env.Stderr, "  %s\n", r.UnclearText)
 	}
-	_, err = fmt.Fprintf(env.Stderr, "  %s\n", r.UnclearText)
-	return err
 }

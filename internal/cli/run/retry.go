@@ -86,9 +86,7 @@ func retryRun(ctx context.Context, env *command.Env, o *runOptions, c catalogue,
 	if err != nil {
 		return err
 	}
-	if err := tellUnclear(ctx, s.Client, env, id, &again); err != nil {
-		return errors.Join(command.LocalFailure(err), s.Close())
-	}
+	tellUnclear(ctx, s.Client, env, id, &again)
 	made, err := s.Retry(client.WithKey(ctx, retryKey(&b, &again)), id, again)
 	if err == nil {
 		err = s.retriedBefore(ctx, id, &made)

@@ -92,8 +92,8 @@ func (e *TransientError) Plainly() string {
 	return "cannot " + e.Doing + ": " + plainly(e.Err)
 }
 
-// plainly says in plain words why a connection could not be made, or ended. What was cancelled had no more time: the end of
-// the caller's own context is no TransientError.
+// plainly says in plain words why a connection could not be made, or ended. A cancelled call ran out of time:
+// when the caller's own context ends, the error is not a TransientError.
 func plainly(err error) string {
 	dns, _ := errors.AsType[*net.DNSError](err)
 	late, _ := errors.AsType[net.Error](err)

@@ -3,12 +3,12 @@ package result
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/watch"
+	"github.com/weirhq/weir/internal/service/words"
 	"github.com/weirhq/weir/report"
 )
 
@@ -180,27 +180,27 @@ func retriedText(r *api.Retried, was *api.Counts) string {
 	case was.Failed == 1:
 		which = append(which, "the failed item")
 	case r.Failed == was.Failed:
-		which = append(which, fmt.Sprintf("all %d failed items", r.Failed))
+		which = append(which, "all "+words.Count(r.Failed)+" failed items")
 	default:
-		which = append(which, fmt.Sprintf("%d of %d failed items", r.Failed, was.Failed))
+		which = append(which, words.Count(r.Failed)+" of "+words.Count(was.Failed)+" failed items")
 	}
 	if r.Cancelled > 0 { // not of how many: the cancelled items include those that a step left out
-		which = append(which, fmt.Sprintf("%d of those cancelled", r.Cancelled))
+		which = append(which, words.Count(r.Cancelled)+" of those cancelled")
 	}
 	text := strings.Join(which, " and ")
 	verb := " were"
 	if r.Failed+r.Cancelled == 1 {
 		verb = " was"
 	}
-	ends := []string{fmt.Sprintf("%d done", r.Done)}
+	ends := []string{words.Count(r.Done) + " done"}
 	if r.FailedAgain > 0 {
-		ends = append(ends, fmt.Sprintf("%d failed again", r.FailedAgain))
+		ends = append(ends, words.Count(r.FailedAgain)+" failed again")
 	}
 	if n := r.Failed + r.Cancelled - r.Done - r.FailedAgain - r.Left; n > 0 {
-		ends = append(ends, fmt.Sprintf("%d cancelled or left out", n))
+		ends = append(ends, words.Count(n)+" cancelled or left out")
 	}
 	if r.Left > 0 {
-		ends = append(ends, fmt.Sprintf("%d left to do", r.Left))
+		ends = append(ends, words.Count(r.Left)+" left to do")
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + verb + " retried: " + strings.Join(ends, ", ")
 }
