@@ -159,14 +159,14 @@ func mixed(items int) weir.Action[int, string] {
 // Counts that are shown at the end are those of the rows, however many kinds of
 // messages there were, in several partitions.
 func TestCountsOfErrorGroupsAreThoseOfTheRows(t *testing.T) {
-	for name, items := range map[string]int{"one partition": 50_000, "several shards": 210_000} {
+	for name, items := range map[string]int{"one partition": 50_000, "several shards": 260_000} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := memory()
 				r := start(t, s, sharedOptions, action(mixed(items)))
 				b := submit(t, r, spec(mixed(items)), numbers(items))
 				rep := wait(t, b)
-				if n := len(workers(t, s, b.ID())); (n > 1) != (items > 200_000) {
+				if n := len(workers(t, s, b.ID())); (n > 1) != (items > 250_000) {
 					t.Fatalf("%d partitions have worked on it", n)
 				}
 				rows, failed := map[string]int64{}, int64(0)

@@ -19,7 +19,7 @@ import (
 )
 
 // sharedItems is enough for four shards of sixteen partitions.
-const sharedItems = 310_000
+const sharedItems = 760_000
 
 var sharedOptions = engine.Options{Partitions: 16, Slots: 16}
 

@@ -9,7 +9,7 @@ import (
 
 // ItemsPerShard is the number of items that justifies another shard. A bulk action of at most
 // this size has one shard.
-const ItemsPerShard = 100_000
+const ItemsPerShard = 250_000
 
 // shardSeed makes a tenant's shards independent of its home and candidates.
 const shardSeed = 0x73686172647321

@@ -15,9 +15,9 @@ func TestNumberOfShards(t *testing.T) {
 		partitions, want int
 	}{
 		{"nothing is one shard", 0, 16, 1},
-		{"a shard's worth is not spread", 100_000, 16, 1},
-		{"one item more is", 100_001, 16, 2},
-		{"a shard for each 100,000", 250_000, 16, 3},
+		{"a shard's worth is not spread", 250_000, 16, 1},
+		{"one item more is", 250_001, 16, 2},
+		{"a shard for each 250,000", 600_000, 16, 3},
 		{"at most a quarter of the partitions", 50_000_000, 16, 4},
 		{"two of few partitions", 50_000_000, 3, 2},
 		{"one of one", 50_000_000, 1, 1},

@@ -81,13 +81,13 @@ func TestNodesShareALowRateInFewCalls(t *testing.T) {
 
 // A chain ends when its slowest step does, and in no partition do the steps before run ahead.
 func TestChainEndsWithItsSlowestStep(t *testing.T) {
-	w := World{BulkActions: []BulkAction{{Name: "chain", Items: 200_000, Steps: []string{"a", "b", "c"}}}}
+	w := World{BulkActions: []BulkAction{{Name: "chain", Items: 300_000, Steps: []string{"a", "b", "c"}}}}
 	for i, rate := range []Rate{10_000, 5000, 8000} {
 		w.Resources = append(w.Resources, Resource{Name: w.BulkActions[0].Steps[i], Rate: rate, Downstream: Downstream{Latency: 20 * ms, Rejects: 0.01}})
 	}
 	r := play(t, w)
-	ideal := 200_000 * 0.99 / 5000
-	shards := route.ShardsFor(200_000, route.MostShards(8))
+	ideal := 300_000 * 0.99 / 5000
+	shards := route.ShardsFor(300_000, route.MostShards(8))
 	if got := seconds(r.End); got > 1.02*ideal {
 		t.Errorf("three steps end after %.1f s, the slowest alone takes %.1f s", got, ideal)
 	}
