@@ -43,6 +43,8 @@ deps: ## install what the tests need besides Go, if it is missing: redis-server,
 
 # CGO_ENABLED=0 spares a C library for zstd that takes half a minute to compile.
 test: deps ## run go vet and all tests; starts and cleans up whatever they need
+	@echo "== the object store of the tests"
+	@CGO_ENABLED=0 $(GO) tool -modfile=tools/versitygw/go.mod -n versitygw >/dev/null
 	@echo "== all tests (limit $(TIMEOUT))"
 	CGO_ENABLED=0 $(GO) test $(BUILD) $(LINK) -p 3 -vet=all -timeout $(TIMEOUT) $(WAITING) ./...
 	@echo "== a client that another project's generator makes from the served OpenAPI document"

@@ -84,7 +84,7 @@ func TestBadRowsOfAnObjectArePassedOverAndCountedOnce(t *testing.T) {
 		{"none.ndjson", bytes.Repeat([]byte("{\"n\":1}\n"), 40), nil, 40},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			b.put(f.name, f.content)
+			b.Put(f.name, f.content)
 			r := b.rig(t, f.name)
 			r.spec.PageSize, r.spec.ID = 7, "id"
 			r.passesOver(f.want, f.bad)

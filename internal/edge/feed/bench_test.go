@@ -40,7 +40,7 @@ func BenchmarkLines(b *testing.B) {
 		lines.WriteByte('\n')
 	}
 	k := newBucket(b)
-	k.put("users.ndjson", lines.Bytes())
+	k.Put("users.ndjson", lines.Bytes())
 	r := k.rig(b, "users.ndjson")
 	b.ReportAllocs()
 	for n := 0; n < b.N; {

@@ -183,6 +183,9 @@ func (s *objectStream) read() error {
 func (s *objectStream) item() (line int, err error) {
 	s.ahead = nil
 	for it, err := range s.rows.Items() {
+		if s.marks.zero {
+			return 0, permanent(source.CodeNotText, "there are zero bytes in the text", "save it as UTF-8", nil)
+		}
 		if bad, ok := err.(*source.RowError); ok { //nolint:errorlint // Items yields it unwrapped, and its line is changed here
 			bad.Line += s.shift
 		}
@@ -191,9 +194,6 @@ func (s *objectStream) item() (line int, err error) {
 		}
 		if err != nil {
 			return 0, err
-		}
-		if s.marks.zero {
-			return 0, permanent(source.CodeNotText, "there are zero bytes in the text", "save it as UTF-8", nil)
 		}
 		s.ahead = &weir.RawItem{ID: it.ID, Value: bytes.Clone(it.Data)}
 		return it.Line, nil

@@ -7,14 +7,14 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/minio/minio-go/v7/pkg/signer"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
 
@@ -22,30 +22,35 @@ import (
 	"github.com/weirhq/weir/internal/edge/feed"
 	"github.com/weirhq/weir/internal/edge/source"
 	"github.com/weirhq/weir/internal/service/vault"
+	"github.com/weirhq/weir/internal/testkit/testenv"
 )
 
-// bucket is gofakes3, which stands in for a real S3: it shows that requests, ranges and ETags are as S3
-// wants them, not how any one server behaves. It does not obey If-Match, so that our own check is what is tested.
+// bucket is one of a real S3 server, behind a proxy that sees and may change requests.
 type bucket struct {
-	t     testing.TB
-	store *s3mem.Backend
-	url   string
+	*testenv.ObjectStoreServer
+	t   testing.TB
+	url string
 	// before sees each request, and may answer in place of the server.
 	before func(w http.ResponseWriter, r *http.Request) bool
 	ranges []string // asked for, in order
+	// obeysMatch is false for a server that does not know If-Match, so that our own check is what is tested.
+	obeysMatch bool
 }
 
 func newBucket(t testing.TB) *bucket {
 	t.Helper()
-	b := &bucket{t: t, store: s3mem.New()}
-	if err := b.store.CreateBucket("files"); err != nil {
-		t.Fatal(err)
-	}
-	fake := gofakes3.New(b.store, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	b := &bucket{t: t, ObjectStoreServer: testenv.ObjectStore(t)}
+	proxy := &httputil.ReverseProxy{ErrorLog: quiet(), Rewrite: func(r *httputil.ProxyRequest) {
+		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = "http", b.Addr, b.Addr
+		r.Out = signer.SignV4(*r.Out, b.Key, b.Secret, "", b.Region) // anew: what was changed is part of the signature
+	}}
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !b.obeysMatch {
+			r.Header.Del("If-Match")
+		}
 		b.ranges = append(b.ranges, r.Header.Get("Range"))
 		if b.before == nil || !b.before(w, r) {
-			fake.ServeHTTP(w, r)
+			proxy.ServeHTTP(w, r)
 		}
 	}))
 	srv.Config.ErrorLog = quiet()
@@ -58,17 +63,9 @@ func newBucket(t testing.TB) *bucket {
 // quiet is for servers that complain of connections that break.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
-func (b *bucket) put(name string, content []byte) {
-	b.t.Helper()
-	made := map[string]string{"Last-Modified": "Mon, 2 Mar 2026 12:00:00 GMT"} // which a PUT over HTTP would add
-	if _, err := b.store.PutObject("files", name, made, bytes.NewReader(content), int64(len(content)), nil); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
 func (b *bucket) rig(t testing.TB, name string) *rig {
-	return &rig{t: t, spec: feed.Spec{Object: &feed.Object{Connection: "there", Bucket: "files", Key: name}}, conn: feed.Connection{
-		Kind: feed.KindS3, Address: b.url, User: "key", Password: vault.NewSecret("secret"), Region: "eu-central-1",
+	return &rig{t: t, spec: feed.Spec{Object: &feed.Object{Connection: "there", Bucket: b.Bucket, Key: name}}, conn: feed.Connection{
+		Kind: feed.KindS3, Address: b.url, User: b.Key, Password: vault.NewSecret(b.Secret), Region: b.Region,
 	}}
 }
 
@@ -136,7 +133,7 @@ func TestAnObjectIsReadExactlyOnceThroughCrashes(t *testing.T) {
 	b := newBucket(t)
 	for _, f := range append(files(t, many())[:2], files(t, many()/4)[2:]...) {
 		t.Run(f.name, func(t *testing.T) {
-			b.put(f.name, f.content)
+			b.Put(f.name, f.content)
 			r := b.rig(t, f.name)
 			r.spec.PageSize = len(f.want)/8 + 1
 			between := int64(len(f.content)) // bytes from one crash to the next; with less it would never get to the end
@@ -156,7 +153,7 @@ func TestAnObjectIsReadExactlyOnceThroughCrashes(t *testing.T) {
 
 func TestAnObjectIsReadInOneRequestWithoutCrashes(t *testing.T) {
 	b := newBucket(t)
-	b.put("users.ndjson", files(t, 5000)[0].content)
+	b.Put("users.ndjson", files(t, 5000)[0].content)
 	r := b.rig(t, "users.ndjson")
 	if _, pages := r.readOn("", false); pages != 5 || len(b.ranges) != 1 {
 		t.Errorf("%d pages by %d requests, want 5 by 1", pages, len(b.ranges))
@@ -165,30 +162,29 @@ func TestAnObjectIsReadInOneRequestWithoutCrashes(t *testing.T) {
 
 func TestAnObjectThatChangesIsNotReadOn(t *testing.T) {
 	b := newBucket(t)
-	for _, f := range files(t, 3000) {
+	for i, f := range files(t, 3000) {
 		t.Run(f.name, func(t *testing.T) {
-			b.put(f.name, f.content)
+			b.obeysMatch = i%2 == 0
+			b.Put(f.name, f.content)
 			r := b.rig(t, f.name)
 			p, err := r.first()
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.put(f.name, append(bytes.Clone(f.content), '\n'))
+			b.Put(f.name, append(bytes.Clone(f.content), '\n'))
 			_, err = r.open().Read(t.Context(), p.Next)
 			isPermanent(t, err, feed.CodeChanged, "replaced")
 		})
 	}
 	t.Run("and is gone", func(t *testing.T) {
-		b.put("gone.csv", []byte("id\n1\n2\n"))
+		b.Put("gone.csv", []byte("id\n1\n2\n"))
 		r := b.rig(t, "gone.csv")
 		r.spec.PageSize = 1
 		p, err := r.first()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.store.DeleteObject("files", "gone.csv"); err != nil {
-			t.Fatal(err)
-		}
+		b.Remove("gone.csv")
 		_, err = r.open().Read(t.Context(), p.Next)
 		isPermanent(t, err, feed.CodeNotFound, "no such object")
 	})
@@ -197,7 +193,7 @@ func TestAnObjectThatChangesIsNotReadOn(t *testing.T) {
 func TestAServerWithoutRangesIsReadFromTheStart(t *testing.T) {
 	b := newBucket(t)
 	f := files(t, 3000)[1]
-	b.put(f.name, f.content)
+	b.Put(f.name, f.content)
 	b.before = func(_ http.ResponseWriter, r *http.Request) bool { r.Header.Del("Range"); return false }
 	got, _ := b.rig(t, f.name).readOn("", true)
 	sameItems(t, "without ranges", got, f.want)
@@ -222,7 +218,7 @@ func TestBadObjectsArePermanentAndSayWhere(t *testing.T) {
 		{"huge.ndjson", `{"id":"a","x":"` + strings.Repeat("x", 300_000) + "\"}\n", source.CodeItemTooLarge, "line 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b.put(tt.name, []byte(tt.content))
+			b.Put(tt.name, []byte(tt.content))
 			for _, anew := range []bool{false, true} { // one feed for all pages, or one for each, which counts lines on
 				isPermanent(t, b.rig(t, tt.name).fails(anew), tt.code, tt.says)
 			}
@@ -233,7 +229,7 @@ func TestBadObjectsArePermanentAndSayWhere(t *testing.T) {
 func TestAnObjectWithoutItemsEndsAtOnce(t *testing.T) {
 	b := newBucket(t)
 	for name, content := range map[string]string{"none.csv": "id,n\n", "none.ndjson": "\n\n", "none.json": "[]"} {
-		b.put(name, []byte(content))
+		b.Put(name, []byte(content))
 		p, err := b.rig(t, name).first()
 		if err != nil || !p.Last || len(p.Items) > 0 {
 			t.Errorf("%s: page = %+v, %v, want an empty last one", name, p, err)
@@ -267,7 +263,7 @@ func TestRefusalsOfAnObjectStore(t *testing.T) {
 
 func TestOptionsOverruleWhatAnObjectLooksLike(t *testing.T) {
 	b := newBucket(t)
-	b.put("odd.txt", []byte("x;1\ny;2\n"))
+	b.Put("odd.txt", []byte("x;1\ny;2\n"))
 	r := b.rig(t, "odd.txt")
 	r.spec.ID, r.spec.PageSize = "n", 1
 	r.spec.Object.Format, r.spec.Object.Delimiter, r.spec.Object.Columns = source.CSV, ";", []string{"name", "n"}

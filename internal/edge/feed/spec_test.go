@@ -152,7 +152,7 @@ func TestPreviewReadsTheFirstItems(t *testing.T) {
 
 func TestACursorOfAnotherSourceIsRefused(t *testing.T) {
 	b := newBucket(t)
-	b.put("x.csv", []byte("id\n1\n"))
+	b.Put("x.csv", []byte("id\n1\n"))
 	for _, r := range []*rig{segmentOf(t, list("cursor", users(5))), b.rig(t, "x.csv")} {
 		for _, c := range []feed.Cursor{"rubbish", "{}", "null", `{"kafka":{"parts":[]}}`, `{"http":{"pages":"x"},"s3":{"items":"x"}}`} {
 			_, err := r.open().Read(t.Context(), c)

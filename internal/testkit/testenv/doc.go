@@ -1,7 +1,7 @@
 // Package testenv starts real servers for tests: a Redis alone, a Sentinel set
 // of a primary, two replicas and three Sentinels, and a Cluster of three
-// primaries with a replica each. It also starts a PostgreSQL, and a Chromium
-// that shows a page.
+// primaries with a replica each. It also starts a PostgreSQL, an object
+// store, and a Chromium that shows a page.
 //
 // Servers run from the installed redis-server (make deps), or from the program
 // that the environment variable WEIR_REDIS_SERVER names, as for a Valkey. They
