@@ -102,7 +102,12 @@ func specJSON(name string, raw []byte) ([]byte, error) {
 		return nil, command.BadUsage("write it in the format of the API, as YAML or JSON", "%s is empty", name)
 	}
 	if trimmed[0] == '{' || trimmed[0] == '[' {
-		return trimmed, nil
+		if !json.Valid(trimmed) {
+			if flow, err := yaml.YAMLToJSON(raw); err == nil {
+				return flow, nil // YAML that begins like JSON: {name: send-message}
+			}
+		}
+		return trimmed, nil // mistakes in JSON are told as such
 	}
 	// A second document would not be read. What is not YAML at all is left to the decoder.
 	if file, err := parser.ParseBytes(raw, 0); err == nil && len(file.Docs) > 1 {

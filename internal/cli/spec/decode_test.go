@@ -18,3 +18,16 @@ func TestASecondDocumentIsRefused(t *testing.T) {
 		t.Errorf("one document: %v, name %q", err, into.Name)
 	}
 }
+
+// TestYAMLMayBeginLikeJSON: a mapping in braces is YAML, too; a mistake in JSON is told as one.
+func TestYAMLMayBeginLikeJSON(t *testing.T) {
+	var into api.NewBulkAction
+	if err := Decode("flow.yaml", []byte("{name: reward, deadline: 2030-01-31T18:00:00Z}\n"), &into); err != nil || into.Name != "reward" {
+		t.Errorf("a mapping in braces: %v, name %q", err, into.Name)
+	}
+	for _, text := range []string{`{"name": "a"`, `{"name": "a"} {"name": "b"}`, `{"name": "a"]`} {
+		if err := Decode("broken.json", []byte(text), &into); err == nil {
+			t.Errorf("%s was taken", text)
+		}
+	}
+}
