@@ -66,7 +66,21 @@ func indexed(key []byte) (weir.BulkID, error) {
 }
 
 // FixedTerms returns the terms that a bulk action has from its creation to its removal.
-func (c *Created) FixedTerms() []Term {
+func (c *Created) FixedTerms() []Term { return append(c.bareTerms(), nameTerms(c.Name)...) }
+
+// fixedRows returns the rows of these terms.
+func (c *Created) fixedRows() (rows []store.Row) {
+	for _, t := range c.bareTerms() {
+		rows = append(rows, store.Row{Key: termKey(t, c.ID)})
+	}
+	for _, t := range nameTerms(c.Name) {
+		rows = append(rows, tellingRow(c, t))
+	}
+	return rows
+}
+
+// bareTerms returns the fixed terms whose rows have no value: all but those of the name.
+func (c *Created) bareTerms() []Term {
 	list := []Term{TenantTerm(c.Tenant)}
 	if c.RetryOf != "" {
 		list = append(list, RetryTerm(c.RetryOf))
@@ -74,7 +88,6 @@ func (c *Created) FixedTerms() []Term {
 	if c.Listed == nil {
 		list = append(list, UnlistedTerm())
 	}
-	list = append(list, nameTerms(c.Name)...)
 	list = appendTerms(list, kindTerm, c.Terms)
 	return appendTerms(list, kindItem, c.Listed)
 }
@@ -87,18 +100,15 @@ func appendTerms(list []Term, kind byte, hashes []byte) []Term {
 	return list
 }
 
-// stateRow is the row by which a bulk action is found by its state. Its value is what lists filter by and is not a
-// term, so that they need not read specs.
-func stateRow(c *Created, s weir.BulkState) store.Row {
-	return seal(termKey(StateTerm(s), c.ID), append(append([]byte(c.Tenant), 0), c.Name...))
+// tellingRow is the row by which a bulk action is found by its state or by a word of its name. Its value is what lists
+// compare with what they look for, so that they need not read the specs of what they do not show.
+func tellingRow(c *Created, t Term) store.Row {
+	return seal(termKey(t, c.ID), append(append([]byte(c.Tenant), 0), c.Name...))
 }
 
 // IndexRows returns all rows that the index has of a bulk action.
-func IndexRows(c *Created, s *Status) (rows []store.Row) {
-	for _, t := range c.FixedTerms() {
-		rows = append(rows, store.Row{Key: termKey(t, c.ID)})
-	}
-	rows = append(rows, stateRow(c, s.State))
+func IndexRows(c *Created, s *Status) []store.Row {
+	rows := append(c.fixedRows(), tellingRow(c, StateTerm(s.State)))
 	if s.Failed > 0 {
 		rows = append(rows, store.Row{Key: termKey(FailedTerm(), c.ID)})
 	}
@@ -141,12 +151,10 @@ func (x *bulk) writeIndex(b *store.Batch, g *generation) {
 		return
 	}
 	if !was.there {
-		for _, t := range x.spec.FixedTerms() {
-			b.Set = append(b.Set, store.Row{Key: termKey(t, x.spec.ID)})
-		}
+		b.Set = append(b.Set, x.spec.fixedRows()...)
 	}
 	if !was.there || was.state != now.state {
-		b.Set = append(b.Set, stateRow(x.spec, now.state))
+		b.Set = append(b.Set, tellingRow(x.spec, StateTerm(now.state)))
 		if was.there {
 			b.Delete = append(b.Delete, termKey(StateTerm(was.state), x.spec.ID))
 		}

@@ -8,10 +8,25 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// Entry is a bulk action as found in the index. Tenant and Name are known if it was found by a state alone.
+// Entry is a bulk action as found in the index. Tenant and Name are known if it was found by a state or by a word of its
+// name, with the others or alone.
 type Entry struct {
 	ID           weir.BulkID
 	Tenant, Name string
+}
+
+// read takes what a row of the index tells, if it does.
+func (e *Entry) read(key, value []byte) error {
+	if len(value) == 0 || e.Tenant != "" {
+		return nil
+	}
+	raw, err := unseal(key, value)
+	if err != nil {
+		return err
+	}
+	tenant, name, _ := bytes.Cut(raw, []byte{0})
+	e.Tenant, e.Name = string(tenant), string(name)
+	return nil
 }
 
 // pageOf reads a part of the entries under a key that ends before the id, the newest before an id first; "": all.
@@ -34,19 +49,14 @@ func EntriesOf(rows PagedRows, t Term, before weir.BulkID, limit int) ([]Entry, 
 		if list[i].ID, err = indexed(r.Key); err != nil {
 			return nil, err
 		}
-		if len(r.Value) > 0 {
-			raw, err := unseal(r.Key, r.Value)
-			if err != nil {
-				return nil, err
-			}
-			tenant, name, _ := bytes.Cut(raw, []byte{0})
-			list[i].Tenant, list[i].Name = string(tenant), string(name)
+		if err := list[i].read(r.Key, r.Value); err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
 }
 
-// HaveAny returns those of the entries that have at least one of some terms.
+// HaveAny returns those of the entries that have at least one of some terms, with what the rows of these tell.
 func HaveAny(rows ManyRows, list []Entry, terms []Term) ([]Entry, error) {
 	keys := make([][]byte, 0, len(list)*len(terms))
 	for _, e := range list {
@@ -60,9 +70,15 @@ func HaveAny(rows ManyRows, list []Entry, terms []Term) ([]Entry, error) {
 	}
 	var kept []Entry
 	for i, e := range list {
-		if slices.ContainsFunc(found[i*len(terms):(i+1)*len(terms)], func(v []byte) bool { return v != nil }) {
-			kept = append(kept, e)
+		at := i * len(terms)
+		of := slices.IndexFunc(found[at:at+len(terms)], func(v []byte) bool { return v != nil })
+		if of < 0 {
+			continue
 		}
+		if err := e.read(keys[at+of], found[at+of]); err != nil {
+			return nil, err
+		}
+		kept = append(kept, e)
 	}
 	return kept, nil
 }

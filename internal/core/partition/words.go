@@ -9,11 +9,10 @@ import (
 
 // People look for a bulk action by what its name has: by a word, its beginning, or a number. So each word of a name has
 // terms for some of its beginnings, and a search looks up the longest of these that each of its words has. What is
-// found is compared with the name, as a word of the search may be longer than the longest term.
+// found is compared with the name that its row has, as a word of the search may be longer than the longest term.
 
-// beginnings are how many characters of a word its terms have. A shorter word has no term: most names have one that
-// begins with the same letter, and a list of them is read from the newest on.
-var beginnings = [...]int{2, 3, 5, 8}
+// beginnings are how many characters of a word its terms have.
+var beginnings = [...]int{1, 2, 3, 5, 8}
 
 // Words cuts a name into its words, in lower case: what is between characters that are neither letters nor digits.
 // Scripts that do not part words have a word for each character.

@@ -23,7 +23,7 @@ import (
 const layoutName = "map"
 
 // storedFormat is the number of the format of all that is stored: docs/storage.md describes it.
-const storedFormat = 2
+const storedFormat = 3
 
 // Map says over how many partitions new work is spread. It is changed by
 // writing the next generation: new work follows the new one, and partitions that

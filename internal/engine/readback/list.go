@@ -169,38 +169,47 @@ func (f *Filter) keep() func(tenant, name string) bool {
 	return func(tenant, name string) bool { return (f.Sees == nil || f.Sees(tenant)) && search.Match(name) }
 }
 
+// group is terms of which a bulk action must have one at least.
+type group struct {
+	terms []partition.Term
+	// tells: their rows have tenant and name. ofName: the terms are of the name, so that they select nothing more among
+	// entries whose names are known and compared.
+	tells, ofName bool
+}
+
 // groups returns what a bulk action must have: one term at least of each group.
-func (f *Filter) groups() (all [][]partition.Term) {
-	var tenants, states []partition.Term
+func (f *Filter) groups() (all []group) {
+	one := func(t ...partition.Term) { all = append(all, group{terms: t}) }
+	var tenants, states group
 	for _, name := range f.Tenants {
-		tenants = append(tenants, partition.TenantTerm(name))
+		tenants.terms = append(tenants.terms, partition.TenantTerm(name))
 	}
 	for _, text := range f.Terms {
-		all = append(all, []partition.Term{partition.TextTerm(text)})
+		one(partition.TextTerm(text))
 	}
 	if f.Name != "" {
 		s := partition.NewSearch(f.Name)
 		for _, t := range s.Terms() {
-			all = append(all, []partition.Term{t})
+			all = append(all, group{[]partition.Term{t}, true, true})
 		}
 	}
 	if f.RetryOf != "" {
-		all = append(all, []partition.Term{partition.RetryTerm(f.RetryOf)})
+		one(partition.RetryTerm(f.RetryOf))
 	}
 	if f.Item != 0 {
-		all = append(all, []partition.Term{partition.ItemTerm(f.Item), partition.UnlistedTerm()})
+		one(partition.ItemTerm(f.Item), partition.UnlistedTerm())
 	}
 	if f.Failed {
-		all = append(all, []partition.Term{partition.FailedTerm()})
+		one(partition.FailedTerm())
 	}
 	among := f.States
-	if len(among) == 0 && (f.Name != "" || f.Sees != nil) && len(all)+len(tenants) == 0 {
+	if len(among) == 0 && (f.Name != "" || f.Sees != nil) && len(all)+len(tenants.terms) == 0 {
 		for s := weir.BulkRunning; s <= weir.BulkAwaiting; s++ {
 			among = append(among, s) // whose rows have what it is kept by
 		}
 	}
 	for _, s := range among {
-		states = append(states, partition.StateTerm(s))
+		states.terms, states.tells = append(states.terms, partition.StateTerm(s)), true
 	}
-	return slices.DeleteFunc(append(all, tenants, states), func(g []partition.Term) bool { return len(g) == 0 })
+	return slices.DeleteFunc(append(all, tenants, states), func(g group) bool { return len(g.terms) == 0 })
 }

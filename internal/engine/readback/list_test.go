@@ -103,7 +103,7 @@ func drawFilter(r *rand.Rand) (f Filter) {
 	}
 	f.Failed = r.IntN(4) == 0
 	if r.IntN(3) == 0 {
-		f.Name = []string{"name", fmt.Sprint("NAME", r.IntN(5)), "na win", "winter", "w", "winterreise 2", "name1 wi", "me"}[r.IntN(8)]
+		f.Name = []string{"name", fmt.Sprint("NAME", r.IntN(5)), "na win", "winter", "w", "winterreise 2", "name1 wi", "me", "n 2"}[r.IntN(9)]
 	}
 	if r.IntN(4) == 0 {
 		without := fmt.Sprint("t", r.IntN(5))
@@ -165,11 +165,34 @@ func TestAPageReadsAboutAsManyRowsAsItShows(t *testing.T) {
 	}
 }
 
-// counted counts the rows that are read.
+func TestASearchComparesNamesInTheIndexAndReadsOnlyWhatItShows(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	p := newPast(t, r, 3000)
+	s := &counted{Source: p.reader.store}
+	p.reader.store = s
+	for _, tt := range []struct {
+		filter     Filter
+		rows, keys int // that may be read: of the index, and by key
+	}{
+		{Filter{Name: "winters"}, 3000, 0},                            // as many names begin with "winte"
+		{Filter{Name: "winters", Tenants: []string{"t3"}}, 3000, 600}, // a row each of the tenant's bulk actions, of which there are fewer
+		{Filter{Name: "q"}, 0, 0},                                     // no word begins with it
+		{Filter{Name: "w", Tenants: []string{"t3"}}, 1000, 1000},      // shown ones have a spec and a status, too
+	} {
+		s.rows, s.keys = 0, 0
+		list, _, err := p.reader.Page(t.Context(), tt.filter, 50)
+		if err != nil || s.rows-s.keys > tt.rows || s.keys > tt.keys {
+			t.Errorf("%+v reads %d rows of the index, want %d at most, and %d by key, want %d, for %d bulk actions, %v", tt.filter, s.rows-s.keys, tt.rows,
+				s.keys, tt.keys, len(list), err)
+		}
+	}
+}
+
+// counted counts the rows that are read, and those of them that were asked for by key.
 type counted struct {
 	Source
-	mu   sync.Mutex
-	rows int
+	mu         sync.Mutex
+	rows, keys int
 }
 
 func (s *counted) add(n int) {
@@ -186,5 +209,8 @@ func (s *counted) Page(ctx context.Context, p int, r store.Range, limit int) ([]
 
 func (s *counted) GetMany(ctx context.Context, p int, keys [][]byte) ([][]byte, error) {
 	s.add(len(keys))
+	s.mu.Lock()
+	s.keys += len(keys)
+	s.mu.Unlock()
 	return s.Source.GetMany(ctx, p, keys)
 }

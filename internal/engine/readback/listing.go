@@ -19,7 +19,7 @@ const (
 type listing struct {
 	from   *Reader
 	no     int
-	groups [][]partition.Term
+	groups []group
 	keep   func(tenant, name string) bool
 	driver int // the group whose entries are read; those of the others are looked up
 	size   int // entries that are read next
@@ -61,7 +61,7 @@ func (f *Filter) meansUnread(c *partition.Created) bool {
 	g := *f
 	g.States, g.Name, g.Sees = nil, "", nil
 	for _, group := range g.groups() {
-		if !slices.ContainsFunc(group, func(t partition.Term) bool { return has[t] }) {
+		if !slices.ContainsFunc(group.terms, func(t partition.Term) bool { return has[t] }) {
 			return false
 		}
 	}
@@ -95,7 +95,7 @@ func (l *listing) entries(rows stored.Rows, group int) (list []partition.Entry, 
 		return list, len(list) < l.size, err
 	}
 	cut := weir.BulkID("") // no entry beyond it was read of all terms
-	for _, t := range l.groups[group] {
+	for _, t := range l.groups[group].terms {
 		some, err := partition.EntriesOf(rows, t, l.before, l.size)
 		if err != nil {
 			return nil, false, err
@@ -123,12 +123,7 @@ func (l *listing) more(ctx context.Context) (n int, err error) {
 	if !whole {
 		until = list[n-1].ID
 	}
-	for i := range l.groups {
-		if i != l.driver && err == nil && len(list) > 0 {
-			list, err = partition.HaveAny(rows, list, l.groups[i])
-		}
-	}
-	if err != nil {
+	if list, err = l.haveAll(rows, list); err != nil {
 		return n, err
 	}
 	for _, e := range list {
@@ -147,6 +142,19 @@ func (l *listing) more(ctx context.Context) (n int, err error) {
 	slices.SortFunc(l.found, newestFirst)
 	l.before, l.over, l.size = until, whole, min(2*l.size, mostEntries)
 	return n, nil
+}
+
+// haveAll returns those of the entries that have a term of each group besides the one that they were read of.
+func (l *listing) haveAll(rows stored.Rows, list []partition.Entry) (_ []partition.Entry, err error) {
+	told := len(l.groups) > 0 && l.groups[l.driver].tells
+	for i, g := range l.groups {
+		if i == l.driver || g.ofName && told || err != nil || len(list) == 0 {
+			continue
+		}
+		list, err = partition.HaveAny(rows, list, g.terms)
+		told = told || g.tells
+	}
+	return list, err
 }
 
 // bulk reads a bulk action that was found, and those that come next with it; nil: it was removed, or is not to be kept.
