@@ -38,7 +38,7 @@ BENCH   ?= $(patsubst %,./%/,$(wildcard internal/engine report internal/core/par
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-deps: ## install what the tests need besides Go, if it is missing: redis-server, postgresql, chromium
+deps: ## install what the tests need besides Go, if it is missing: redis-server, postgresql, chromium, prometheus, python3
 	@sh tools/deps.sh
 
 # CGO_ENABLED=0 spares a C library for zstd that takes half a minute to compile.

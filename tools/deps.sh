@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the tests need besides Go, if it is missing: redis-server,
-# PostgreSQL, Chromium and Prometheus, whose programs the tests start themselves. No service of the system
+# PostgreSQL, Chromium, Prometheus and Python, whose programs the tests start themselves. No service of the system
 # is started.
 set -eu
 
@@ -17,13 +17,14 @@ command -v redis-server >/dev/null || missing="redis-server"
 has_postgres || missing="$missing postgresql"
 command -v "${WEIR_CHROMIUM:-chromium}" >/dev/null || missing="$missing chromium"
 { command -v prometheus && command -v promtool; } >/dev/null || missing="$missing prometheus"
+command -v python3 >/dev/null || missing="$missing python3"
 if [ -z "$missing" ]; then
   exit 0
 fi
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-  echo "missing:" $missing "- the tests start redis-server 7.0 or later, PostgreSQL 13 or later, Chromium and Prometheus. Install them and try again, for instance:" >&2
+  echo "missing:" $missing "- the tests start redis-server 7.0 or later, PostgreSQL 13 or later, Chromium, Prometheus and Python 3.9 or later. Install them and try again, for instance:" >&2
   echo "  Debian, Ubuntu:  sudo apt-get install -y" $missing "   (or: sudo make deps)" >&2
-  echo "  macOS:           brew install redis postgresql prometheus; brew install --cask chromium" >&2
+  echo "  macOS:           brew install redis postgresql prometheus python; brew install --cask chromium" >&2
   exit 1
 fi
 
