@@ -21,8 +21,9 @@ type Tally struct {
 	Number   uint64            `json:"number"` // of the commit
 	Seen     uint64            `json:"seen"`   // number of the newest orders
 	State    weir.BulkState    `json:"state"`
-	Have     int               `json:"have"`  // ranges given to the shard
-	Begun    int               `json:"begun"` // ranges begun
+	Have     int               `json:"have"`               // ranges given to the shard
+	Begun    int               `json:"begun"`              // ranges begun
+	RunsOut  bool              `json:"runs_out,omitempty"` // of items to start
 	Done     int64             `json:"done"`
 	Failed   int64             `json:"failed"`
 	LeftOut  int64             `json:"left_out"`
@@ -131,11 +132,11 @@ func (m *Machine) sendTally(now int64, g *generation, b *bulk) {
 	if b.spec.StopOn != (weir.StopRule{}) {
 		every = ruledEvery
 	}
-	if !b.anxious() && now < a.at+every {
+	if !b.anxious(now) && now < a.at+every {
 		m.ring(b, a.at+every)
 		return
 	}
-	a.told, a.quiet, a.at = m.tallyOf(b), b.quiet(), now
+	a.told, a.quiet, a.at = m.tallyOf(now, b), b.quiet(), now
 	g.send(b.spec.Shards[0], b.spec.ID, &envelope{Tally: &a.told})
 	if !b.state.Final() {
 		m.ring(b, now+repeatEvery)
@@ -144,17 +145,18 @@ func (m *Machine) sendTally(now int64, g *generation, b *bulk) {
 
 // anxious reports whether the home should hear at once: the shard runs short of ranges, has
 // come to rest, or has followed an order.
-func (b *bulk) anxious() bool {
+func (b *bulk) anxious(now int64) bool {
 	a := b.shard.away
 	moved := len(b.shard.ranges) != a.told.Have || b.shard.begun != a.told.Begun
-	return a.told.Number == 0 || b.state != a.told.State || b.quiet() && !a.quiet || moved && b.shard.short()
+	return a.told.Number == 0 || b.state != a.told.State || b.quiet() && !a.quiet || moved && b.shard.short() ||
+		b.shard.rest > 0 && !b.asked() && b.runsOut(now)
 }
 
-func (m *Machine) tallyOf(b *bulk) Tally {
+func (m *Machine) tallyOf(now int64, b *bulk) Tally {
 	s := &b.status
 	return Tally{
 		ID: b.spec.ID, Shard: b.shard.no, From: b.spec.Shards[b.shard.no], Number: m.number,
-		Seen: b.shard.away.seen, State: b.state, Have: len(b.shard.ranges), Begun: b.shard.begun,
+		Seen: b.shard.away.seen, State: b.state, Have: len(b.shard.ranges), Begun: b.shard.begun, RunsOut: b.runsOut(now),
 		Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, InFlight: b.inFlight, Waiting: b.waiting, Due: b.dueLast(),
 		Steps: s.Steps, WaitsOn: m.words(b), Calls: b.ownCalls(), Cause: b.lastCause(),
 	}

@@ -83,7 +83,7 @@ func (m *Machine) cut(now int64, pick sched.Pick) *Task {
 	case s.retryNext():
 		m.useRetry(s, t, s.popRetry(pick.Cost))
 	default:
-		t.l = m.readyBlock(s)
+		t.l = m.readyBlock(now, s)
 		t.Items = m.takeReady(now, s, t.l, t.Items, pick.Cost)
 		m.handOver(s, t)
 	}
@@ -102,6 +102,7 @@ func (m *Machine) launch(now int64, t *Task) {
 	b.inFlight += int64(n)
 	m.showSoon(now, b)
 	s.spend(now, n)
+	m.feed(now, b)
 	t.l.steps[s.no].flying += n
 	m.inFlight++
 	m.offer(now, s)
@@ -153,21 +154,21 @@ func (m *Machine) useRetry(s *step, t *Task, r *retryTask) {
 }
 
 // readyBlock returns the block from which the step is cut next.
-func (m *Machine) readyBlock(s *step) *live {
+func (m *Machine) readyBlock(now int64, s *step) *live {
 	if s.blocks.Len() == 0 {
-		l := m.openNext(s)
+		l := m.openNext(now, s)
 		s.blocks.Push(l, &l.steps[s.no].queued)
 	}
 	return s.blocks.First()
 }
 
 // openNext opens the next block at the first step.
-func (m *Machine) openNext(s *step) *live {
+func (m *Machine) openNext(now int64, s *step) *live {
 	l := m.open(s.bulk)
-	if s.bulk.shard != nil {
-		m.openedOf(s.bulk)
-	}
 	s.queued += int64(l.left)
+	if s.bulk.shard != nil {
+		m.openedOf(now, s.bulk)
+	}
 	return l
 }
 

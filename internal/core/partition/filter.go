@@ -109,7 +109,7 @@ func (m *Machine) startFilter(now int64, tasks []*Task) []*Task {
 // cutFilter cuts a filter task of all items that the next block has at the step.
 func (m *Machine) cutFilter(now int64, s *step) *Task {
 	if s.filter.blocks.Len() == 0 {
-		l := m.openNext(s)
+		l := m.openNext(now, s)
 		l.lookFirst(s.no)
 		s.queueFilter(l, l.left)
 	}
@@ -121,6 +121,7 @@ func (m *Machine) cutFilter(now int64, s *step) *Task {
 	u.queued, u.flying = false, true
 	t.describe()
 	s.bulk.inFlight += int64(len(t.Items))
+	m.feed(now, s.bulk)
 	m.inFlight++
 	m.filtering = true
 	return t

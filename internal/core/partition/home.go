@@ -16,6 +16,7 @@ type home struct {
 	lists   [][]uint32 // by shard: its ranges, ascending
 	items   []int64    // by shard: the items of those
 	last    []int      // by shard: how many it was given last; 0: none by this owner
+	moved   []int64    // by shard: when items of it last ended
 	tallies []Tally    // by shard: the newest; that of the home itself stays empty
 	fresh   []bool     // by shard: the tally is not in the rows yet
 	told    []told     // by shard: the newest orders
@@ -63,7 +64,7 @@ type Outgoing struct {
 func newHome(c *Created) *home {
 	n := len(c.Shards)
 	return &home{
-		lists: make([][]uint32, n), items: make([]int64, n), last: make([]int, n),
+		lists: make([][]uint32, n), items: make([]int64, n), last: make([]int, n), moved: make([]int64, n),
 		tallies: make([]Tally, n), fresh: make([]bool, n), told: make([]told, n),
 	}
 }
@@ -75,33 +76,6 @@ func (h *home) grant(c *Created, to int) uint32 {
 	h.lists[to] = append(h.lists[to], r)
 	h.items[to] += c.itemsOf(r)
 	return r
-}
-
-// topUp gives ranges to the shards that run short, in turn. The home uses its own after the
-// commit that grants them is confirmed: until then a takeover could grant them to another shard.
-func (m *Machine) topUp(b *bulk) {
-	h := b.shard.home
-	for again := !b.stopping() && !b.held(); again; {
-		again = false
-		for to := range h.lists {
-			if b.ungiven() == 0 || len(h.lists[to])-max(1, b.begunBy(to)) >= enough(h.last[to]) {
-				continue
-			}
-			h.last[to] = b.batch()
-			for range h.last[to] {
-				m.grantNext(b, to)
-			}
-			again = true
-			m.touch(b)
-		}
-	}
-}
-
-// batch returns how many ranges are given to a shard at once: the less is left the fewer, so that
-// all shards end together.
-func (b *bulk) batch() int {
-	left := b.ungiven()
-	return max(1, min(left/(4*len(b.spec.Shards)), int(rangeBlocks/b.spec.rangeSize())))
 }
 
 // grantNext gives the next range to a shard.
@@ -144,8 +118,11 @@ func (m *Machine) tally(now int64, t *Tally) {
 	if said := &h.told[t.Shard]; t.Seen >= said.number && t.Have < said.ranges {
 		said.number = 0 // it has lost the orders it had confirmed: send them again
 	}
+	if t.ended() > old.ended() || t.Have > old.Have {
+		h.moved[t.Shard] = now
+	}
 	m.touch(b)
-	m.topUp(b)
+	m.topUp(now, b)
 	m.judge(now, b)
 	m.judgeCalls(now, b)
 	m.settle(now, b)
@@ -263,7 +240,7 @@ func (m *Machine) takeOwn(now int64, b *bulk) {
 		b.give(r)
 	}
 	h.sealed = h.sealed[:0]
-	m.topUp(b)
+	m.topUp(now, b)
 	m.offerAll(now, b)
 }
 

@@ -111,7 +111,7 @@ func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
 		m.offerAll(now, b)
 	}
 	if b.shard != nil {
-		m.goOn(b)
+		m.goOn(now, b)
 	}
 	m.restate(now, b)
 	return nil

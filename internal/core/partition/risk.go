@@ -144,7 +144,7 @@ func (m *Machine) mark(now int64, s *step) {
 		r = s.popRetry(s.chunk)
 	} else {
 		r = &retryTask{at: s, attempt: 1, due: now}
-		r.l = m.readyBlock(s)
+		r.l = m.readyBlock(now, s)
 		r.items = m.takeReady(now, s, r.l, nil, s.chunk)
 		r.l.retries = append(r.l.retries, r)
 	}

@@ -127,12 +127,12 @@ func enough(last int) int { return max(1, last/2) }
 
 // openedOf records that a block of a shared bulk action was opened: the range under the cursor
 // may be its last.
-func (m *Machine) openedOf(b *bulk) {
+func (m *Machine) openedOf(now int64, b *bulk) {
 	if !b.shard.short() {
 		return
 	}
 	if b.atHome() {
-		m.topUp(b)
+		m.topUp(now, b)
 	}
 	m.touch(b) // the commit tells the home, or grants the home's own next range
 }

@@ -155,9 +155,9 @@ func (b *bulk) regain() {
 
 // goOn makes the messages of a loaded bulk action again: those of the earlier owner may not
 // have been sent.
-func (m *Machine) goOn(b *bulk) {
+func (m *Machine) goOn(now int64, b *bulk) {
 	if b.atHome() {
-		m.topUp(b)
+		m.topUp(now, b)
 	}
 	m.touch(b)
 }

@@ -87,7 +87,7 @@ func (m *Machine) spread(now int64, b *bulk) {
 	b.shard.home.extend(len(more))
 	m.writeSpec(b)
 	m.touch(b)
-	m.topUp(b)
+	m.topUp(now, b)
 	m.offerAll(now, b)
 }
 
@@ -190,6 +190,7 @@ func (h *home) extend(n int) {
 	h.lists = append(h.lists, make([][]uint32, n)...)
 	h.items = append(h.items, make([]int64, n)...)
 	h.last = append(h.last, make([]int, n)...)
+	h.moved = append(h.moved, make([]int64, n)...)
 	h.tallies = append(h.tallies, make([]Tally, n)...)
 	h.fresh = append(h.fresh, make([]bool, n)...)
 	h.told = append(h.told, make([]told, n)...)
