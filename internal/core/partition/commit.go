@@ -192,6 +192,7 @@ func (m *Machine) Committed(now int64) {
 	m.flying = nil
 	m.views = append(m.views, g.views...)
 	m.ended += g.items
+	m.remember(g.ended)
 	m.sends = append(m.sends, g.sends...)
 	m.removed(g)
 	m.events = append(m.events, g.events...)

@@ -64,6 +64,7 @@ type Machine struct {
 	reach    Reach
 	shared   []*bulk              // those of them that other partitions work on too
 	over     map[weir.BulkID]bool // shards that have ended: late orders do not start them again
+	lately   []weir.BulkID        // that have ended, oldest first
 	tenants  map[string]tenant    // with bulk actions here
 	lanes    lanes
 	answered map[string]bool // actions with a successful call since the takeover

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/block"
@@ -163,7 +164,7 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 	}
 	m.gen.ack = msg.Seq
 	switch {
-	case e.Created != nil && m.bulks[e.Created.ID] == nil: // else it is a duplicate
+	case e.Created != nil && !m.knowsBulk(e.Created): // else it is a duplicate
 		added = e.Created
 		m.create(now, added)
 	case e.Command != nil:
@@ -174,6 +175,30 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 		m.tally(now, e.Tally)
 	}
 	return added, nil
+}
+
+// knowsBulk reports whether a bulk action was created here before. One that was submitted again was looked for in the rows
+// a moment ago: it may have ended since, or in a commit that is not confirmed.
+func (m *Machine) knowsBulk(c *Created) bool {
+	return m.bulks[c.ID] != nil || c.Again && (m.gen.ends(c.ID) || m.flying.ends(c.ID) || slices.Contains(m.lately, c.ID))
+}
+
+// ends reports whether a bulk action ends with the generation.
+func (g *generation) ends(id weir.BulkID) bool {
+	return g != nil && slices.ContainsFunc(g.ended, func(b *bulk) bool { return b.spec.ID == id })
+}
+
+// mostLately bounds how many bulk actions a machine remembers that have ended.
+const mostLately = 1024
+
+// remember notes bulk actions that have ended durably.
+func (m *Machine) remember(ended []*bulk) {
+	for _, b := range ended {
+		m.lately = append(m.lately, b.spec.ID)
+	}
+	if n := len(m.lately) - mostLately; n >= mostLately {
+		m.lately = slices.Delete(m.lately, 0, n)
+	}
 }
 
 func (m *Machine) create(now int64, c *Created) {

@@ -186,9 +186,13 @@ func (p *Submits) sendAgain(ctx context.Context, s *sent) error {
 }
 
 // there reports whether the store has a bulk action and the claim of its idempotency
-// key. The owner may have put back the one without the other.
+// key. The owner may have put back the one without the other. One whose message waits in the
+// inbox for the owner's commit is there.
 func (p *Submits) there(ctx context.Context, s *sent) (bool, error) {
-	_, _, err := partition.ReadStatus(stored.At(ctx, p.store, s.partition), s.created.ID)
+	_, err := stored.FindSpec(ctx, p.store, s.partition, s.created.ID)
+	if errors.Is(err, weir.ErrExpired) {
+		return true, nil // it has ended, and was removed
+	}
 	if err == nil && s.claim.Key != "" {
 		_, err = p.store.Claimed(ctx, s.partition, s.claim.Key)
 	}
