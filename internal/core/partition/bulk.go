@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/chain"
 	"github.com/weirhq/weir/internal/core/fault"
@@ -50,22 +49,23 @@ type bulk struct {
 	status     Status
 	queued     *sched.Bulk
 	steps      []*step
-	shard      *shard  // nil: this partition has all of its blocks
-	cursor     uint32  // next block that has not been opened
-	opened     int64   // items of the opened blocks
-	inFlight   int64   // items
-	waiting    int64   // items with a due time
-	lastDue    int64   // the latest of those times
-	risk       int64   // items that an earlier owner may have opened, of those not open here
-	risky      int     // items of open blocks that may have been in flight when a process died
-	endangered []*live // blocks that had such items
-	latency    []*hdrhistogram.Histogram
+	shard      *shard        // nil: this partition has all of its blocks
+	cursor     uint32        // next block that has not been opened
+	opened     int64         // items of the opened blocks
+	inFlight   int64         // items
+	waiting    int64         // items with a due time
+	lastDue    int64         // the latest of those times
+	risk       int64         // items that an earlier owner may have opened, of those not open here
+	risky      int           // items of open blocks that may have been in flight when a process died
+	endangered []*live       // blocks that had such items
+	latency    []latency     // run times by step; nil: none yet
 	groups     *fault.Groups // counts failures that commits carry; nil: none yet
 	causes     []Cause       // why calls failed, the newest last
 
 	opens      *generation // carries what must be durable before more may run: see runRest, confirmFirst; nil: none
 	index      inIndex     // what the index has after the commit being gathered
 	specIn     *generation // the generation that already writes its spec
+	born       uint64      // the number of the commit that creates it; 0: it was loaded
 	tells      *generation // the generation that already carries an event of it
 	tellsAt    int         // the index of that event
 	latencyDue int64       // when the histograms are written again
@@ -110,7 +110,6 @@ func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 	b := &bulk{spec: c, shard: s, sampled: now, latencyDue: now + latencyEvery}
 	b.status.Steps = make([]weir.StepCounts, len(c.Steps))
 	b.status.Started = now
-	b.latency = make([]*hdrhistogram.Histogram, len(c.Steps))
 	if !b.away() { // the home counts all items; a shard only what it takes from them
 		b.status.Steps[c.FirstStep].Pending = c.Items
 	}

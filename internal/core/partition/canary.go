@@ -190,8 +190,8 @@ func (b *bulk) fastEnough() bool {
 	if b.spec.Canary.P95 == 0 {
 		return true
 	}
-	for _, h := range b.latency {
-		if h != nil && h.ValueAtQuantile(95)*latencyUnit > b.spec.Canary.P95 {
+	for i := range b.latency {
+		if h := b.latency[i].histogram(); h != nil && h.ValueAtQuantile(95)*latencyUnit > b.spec.Canary.P95 {
 			return false
 		}
 	}

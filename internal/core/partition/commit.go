@@ -12,6 +12,11 @@ import (
 // groupFor is the least time between commits that are not urgent.
 const groupFor = int64(time.Millisecond)
 
+// firstFor is how long the commit with a new small bulk action waits for the results of its first tasks. Most handlers
+// answer within it, and then one commit has what would take two or three: the creation, the results, the end. Nobody
+// waits for a creation alone: its submit was acknowledged before, and its tasks run already.
+const firstFor = int64(time.Millisecond)
+
 // generation collects everything that one commit writes and then publishes.
 type generation struct {
 	created []*bulk
@@ -19,6 +24,9 @@ type generation struct {
 	ended   []*bulk
 	blocks  []*live
 	ack     uint64
+	command bool  // one of the messages that it acknowledges does not create a bulk action
+	since   int64 // when the first bulk action of it was created
+	firsts  int   // tasks in flight of small bulk actions that were created in it
 	views   []weir.Progress
 	sends   []Outgoing
 	events  []Event      // for the owner to deliver
@@ -39,6 +47,9 @@ type generation struct {
 
 // urgent reports whether a caller waits for it: for a command, or for the end of a bulk action.
 func (g *generation) urgent() bool { return g.ack != 0 || len(g.ended) > 0 || g.tenure != nil }
+
+// expects reports whether results may come soon that belong into the same commit.
+func (g *generation) expects() bool { return g.firsts > 0 && !g.command && g.tenure == nil }
 
 func (g *generation) empty() bool { return g.bare() && g.tenure == nil }
 
@@ -79,19 +90,32 @@ func (m *Machine) dirty(l *live) {
 	}
 }
 
-// cutCommit closes the open generation and returns its batch, unless one is under way or there
-// is nothing to write. While one is under way all changes collect in the next: the slower the
-// store, the larger the groups. A fast store gets no more than one a millisecond while tasks
-// run and none is urgent: ten thousand small commits a second make small tasks a tenth more
-// expensive.
-func (m *Machine) cutCommit(now int64) *store.Batch {
+// cutAt returns when the open generation is to be written, unless a commit is under way. A fast store gets no more than
+// one commit a millisecond while tasks run and none is urgent: ten thousand small commits a second make small tasks a
+// tenth more expensive.
+func (m *Machine) cutAt() int64 {
 	g := m.gen
-	if m.flying != nil || g.empty() && now < g.forgetAt() {
+	switch {
+	case g.empty():
+		return g.forgetAt()
+	case m.inFlight == 0 || m.behind():
+		return 0
+	case g.expects():
+		return g.since + firstFor
+	case g.urgent():
+		return 0
+	}
+	return m.lastCut + groupFor
+}
+
+// cutCommit closes the open generation and returns its batch, unless one is under way or there
+// is nothing to write yet. While one is under way all changes collect in the next: the slower the
+// store, the larger the groups.
+func (m *Machine) cutCommit(now int64) *store.Batch {
+	if m.flying != nil || now < m.cutAt() {
 		return nil
 	}
-	if now < m.lastCut+groupFor && m.inFlight > 0 && !g.urgent() && !m.behind() {
-		return nil
-	}
+	g := m.gen
 	m.number++
 	m.lastCut = now
 	b := &store.Batch{Number: m.number, Ack: g.ack}
@@ -132,7 +156,9 @@ func (m *Machine) cutCommit(now int64) *store.Batch {
 	g.writeMarks(now, b)
 	m.writeTenure(b, g)
 	for _, x := range g.ended {
-		b.Delete = append(b.Delete, activeKey(x.spec.ID))
+		if x.born != m.number { // else it was never marked
+			b.Delete = append(b.Delete, activeKey(x.spec.ID))
+		}
 	}
 	m.flying, m.gen = g, &generation{}
 	return b

@@ -127,8 +127,8 @@ func TestLatenciesAreReadBack(t *testing.T) {
 		t.Errorf("latencies of a step that never ran = %v, %v", h, err)
 	}
 	for _, raw := range [][]byte{{0x80}, {1}, {0xff, 0xff, 0xff, 0x7f, 1}} {
-		if _, err := decodeLatency(raw); !errors.Is(err, store.ErrCorrupt) {
-			t.Errorf("decodeLatency(%v) = %v, want ErrCorrupt", raw, err)
+		if err := new(latency).decode(raw); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("decode(%v) = %v, want ErrCorrupt", raw, err)
 		}
 	}
 }
@@ -261,5 +261,106 @@ func TestItemsThatComeWithAMessageBecomeARowInTheCommitThatAcknowledgesIt(t *tes
 	r, err := NextRemoval(b.now, b.rows, "ba_x")
 	if err != nil || !slices.ContainsFunc(r.delete, func(k []byte) bool { return bytes.Equal(k, inlineKey("ba_x")) }) {
 		t.Errorf("removal = %+v, %v; want one that takes the items", r, err)
+	}
+}
+
+// newTiny returns a machine that has just read of n bulk actions of one item each, and what it did with them at once.
+func newTiny(t *testing.T, n int) (*bench, *Effects) {
+	t.Helper()
+	b := newBench(t)
+	b.chains["c"] = steps(1, 1)
+	for i := range n {
+		b.message(envelope{Created: tiny(i)})
+	}
+	return b, b.at(b.now)
+}
+
+func tiny(no int) *Created {
+	return &Created{ID: weir.BulkID(fmt.Sprint("ba_", no)), Tenant: "t", Chain: "c", Steps: []string{"s0"}, Items: 1, Inline: true}
+}
+
+// at advances at a time.
+func (b *bench) at(now int64) *Effects {
+	b.now = now
+	do := b.m.Advance(now)
+	if do.Commit != nil {
+		b.flying = do.Commit
+	}
+	return do
+}
+
+func (b *bench) succeed(t *Task) { b.m.Result(b.now, &Result{Task: t, Outcomes: b.allDone(t)}) }
+
+func TestATinyBulkActionIsOneCommit(t *testing.T) {
+	b, do := newTiny(t, 2)
+	begin, tasks := b.now, slices.Clone(do.Start)
+	if len(tasks) != 2 || do.Commit != nil || do.Wake != begin+firstFor {
+		t.Fatalf("at once: %d tasks, commit %v, wake after %d ns; want 2 tasks, and a commit that waits %d ns", len(tasks), do.Commit,
+			do.Wake-begin, firstFor)
+	}
+	b.succeed(tasks[0])
+	if do := b.at(begin + 1000); do.Commit != nil {
+		t.Fatalf("after the first result: commit of %s, want it to wait for the second", describe(do.Commit))
+	}
+	b.succeed(tasks[1])
+	do = b.at(begin + 2000)
+	if do.Commit == nil {
+		t.Fatal("both results are there, and nothing is written")
+	}
+	if got, want := describe(do.Commit), "spec spec block0 results0 block0 results0 status latency status latency ack2"; got != want {
+		t.Errorf("commit = %s\nwant %s", got, want)
+	}
+	b.commit()
+	if do := b.at(begin + 3000); len(do.Views) != 2 || do.Views[0].State != weir.BulkCompleted || do.Ended != 2 || do.Commit != nil {
+		t.Errorf("after it: %+v, want both completed and nothing else to write", do)
+	}
+	b.reload()
+	if len(b.settle()) != 0 || b.m.Pending() != 0 {
+		t.Errorf("a takeover finds work: %d items", b.m.Pending())
+	}
+}
+
+func TestACreationWaitsForNothingElse(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then func(b *bench, first *Task)
+		at   int64 // when the commit comes
+	}{
+		{"results that do not come", func(*bench, *Task) {}, firstFor},
+		{"a result", (*bench).succeed, 1000},
+		{"a retry", func(b *bench, first *Task) {
+			b.m.Result(b.now, &Result{Task: first, Outcomes: []weir.Outcome{{Kind: weir.OutcomeRetry}}})
+		}, 1000},
+		{"a command", func(b *bench, _ *Task) { b.message(envelope{Command: &Command{ID: "ba_0", Verb: Pause}}) }, 1000},
+		{"another bulk action", func(b *bench, _ *Task) { b.message(envelope{Created: tiny(1)}) }, firstFor},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, do := newTiny(t, 1)
+			begin := b.now
+			if do.Commit != nil {
+				t.Fatalf("at once: commit of %s", describe(do.Commit))
+			}
+			tt.then(b, do.Start[0])
+			for _, at := range []int64{1000, firstFor - 1, firstFor} {
+				if do := b.at(begin + at); do.Commit != nil {
+					if at != tt.at {
+						t.Errorf("commit of %s after %d ns, want it after %d", describe(do.Commit), at, tt.at)
+					}
+					return
+				}
+			}
+			t.Error("no commit")
+		})
+	}
+}
+
+func TestALargeBulkActionIsWrittenAtOnce(t *testing.T) {
+	b := newBench(t)
+	b.chains["c"] = steps(1, 1)
+	c := tiny(0)
+	c.Inline = false
+	b.message(envelope{Created: c})
+	if do := b.at(b.now); do.Commit == nil || len(do.Start) != 1 {
+		t.Errorf("%d tasks, commit %v; want a task and a commit", len(do.Start), do.Commit)
 	}
 }

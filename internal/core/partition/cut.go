@@ -32,6 +32,7 @@ type Task struct {
 	at      *step
 	l       *live
 	pick    sched.Pick
+	awaited uint64     // the number of the commit that waits for its result; 0: none does, see firstFor
 	retry   *retryTask // the retry it was cut from; nil: a first attempt
 	started int64
 }
@@ -105,6 +106,10 @@ func (m *Machine) launch(now int64, t *Task) {
 	m.feed(now, b)
 	t.l.steps[s.no].flying += n
 	m.inFlight++
+	if b.born == m.number+1 && b.spec.Inline {
+		t.awaited = b.born
+		m.gen.firsts++
+	}
 	m.offer(now, s)
 	if s.no > 0 {
 		m.offer(now, b.steps[s.no-1]) // room in this step lets the one before continue

@@ -95,8 +95,9 @@ func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
 	if err := b.loadGroups(rows); err != nil {
 		return err
 	}
+	b.latency = make([]latency, len(spec.Steps))
 	for i := range b.latency {
-		if b.latency[i], err = ReadLatency(rows, id, i); err != nil {
+		if b.latency[i], err = readLatency(rows, id, i); err != nil {
 			return err
 		}
 	}

@@ -156,12 +156,8 @@ func (m *Machine) Advance(now int64) *Effects {
 	if !m.stopped {
 		e.Wake = min(e.Wake, m.waits.next(), m.trial.wake)
 	}
-	switch {
-	case m.flying != nil: // Committed wakes it
-	case !m.gen.empty():
-		e.Wake = min(e.Wake, m.lastCut+groupFor)
-	default:
-		e.Wake = min(e.Wake, m.gen.forgetAt())
+	if m.flying == nil { // else Committed wakes it
+		e.Wake = min(e.Wake, m.cutAt())
 	}
 	return e
 }

@@ -163,6 +163,7 @@ func (m *Machine) Message(now int64, msg store.Message) (added *Created, err err
 		}
 	}
 	m.gen.ack = msg.Seq
+	m.gen.command = m.gen.command || e.Created == nil
 	switch {
 	case e.Created != nil && !m.knowsBulk(e.Created): // else it is a duplicate
 		added = e.Created
@@ -203,6 +204,10 @@ func (m *Machine) remember(ended []*bulk) {
 
 func (m *Machine) create(now int64, c *Created) {
 	b := m.addBulk(now, c, homeShard(c))
+	b.born = m.number + 1
+	if m.gen.since == 0 {
+		m.gen.since = now
+	}
 	m.writeSpec(b)
 	m.touch(b)
 	m.await(now, b)

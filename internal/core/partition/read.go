@@ -110,17 +110,22 @@ func ReadResults(rows Rows, codec *block.Codec, id weir.BulkID, no uint32, yield
 
 // ReadLatency returns the run times of tasks at a step, or nil if they are unknown.
 func ReadLatency(rows Rows, id weir.BulkID, step int) (*hdrhistogram.Histogram, error) {
+	l, err := readLatency(rows, id, step)
+	return l.histogram(), err
+}
+
+func readLatency(rows Rows, id weir.BulkID, step int) (l latency, err error) {
 	key := latencyKey(id, step)
 	row, err := rows.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+		return l, nil
 	}
 	if err != nil {
-		return nil, err
+		return l, err
 	}
 	raw, err := unseal(key, row)
 	if err != nil {
-		return nil, err
+		return l, err
 	}
-	return decodeLatency(raw)
+	return l, l.decode(raw)
 }

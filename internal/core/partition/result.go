@@ -66,6 +66,9 @@ func (m *Machine) Result(now int64, r *Result) {
 	broken := m.queue.Done(now, t.pick, &ending)
 	s.lane.well = max(s.lane.well, broken.Well) // in other partitions, too
 	m.inFlight--
+	if t.awaited == m.number+1 {
+		m.gen.firsts--
+	}
 	b.inFlight -= int64(n)
 	l.steps[s.no].flying -= n
 	if t.retry != nil {

@@ -1,14 +1,10 @@
 package partition
 
 import (
-	"encoding/binary"
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weirhq/weir"
-	"github.com/weirhq/weir/store"
 )
 
 // Began returns when the bulk action started; zero if it ended before.
@@ -164,72 +160,4 @@ func (m *Machine) causes(b *bulk) (words []string) {
 		words = append(words, "retry")
 	}
 	return words
-}
-
-// record adds the run time of a task. One significant digit is enough for a report, and keeps a
-// histogram at about 3 kB. It is created at the first result.
-func (b *bulk) record(step int, service int64) {
-	h := b.latency[step]
-	if h == nil {
-		h = newLatency()
-		b.latency[step] = h
-	}
-	if h.RecordValue(min(service/latencyUnit, latencyMax)) != nil {
-		must(false, "latency %d out of range", service)
-	}
-}
-
-// latencyEvery is how often histograms are written, and so the most that a crash loses of them.
-const latencyEvery = int64(time.Second)
-
-const (
-	latencyUnit = int64(time.Microsecond)
-	latencyMax  = int64(24*time.Hour) / latencyUnit
-)
-
-func newLatency() *hdrhistogram.Histogram { return hdrhistogram.New(1, latencyMax, 1) }
-
-// latencyRows returns the rows of a bulk action's histograms.
-func (b *bulk) latencyRows() (rows []store.Row) {
-	for i, h := range b.latency {
-		if h == nil {
-			continue
-		}
-		rows = append(rows, seal(latencyKey(b.spec.ID, i), appendLatency(nil, h)))
-	}
-	return rows
-}
-
-// appendLatency packs the counts that are not zero: the number of zeros before each, and the
-// count. The library's own format needs a compressor of 800 kB for every histogram, a thousand
-// times what a small bulk action needs.
-func appendLatency(dst []byte, h *hdrhistogram.Histogram) []byte {
-	skipped := uint64(0)
-	for _, n := range h.Export().Counts {
-		if n == 0 {
-			skipped++
-			continue
-		}
-		dst = binary.AppendUvarint(dst, skipped)
-		dst = binary.AppendUvarint(dst, uint64(n))
-		skipped = 0
-	}
-	return dst
-}
-
-// decodeLatency is the inverse of appendLatency.
-func decodeLatency(raw []byte) (*hdrhistogram.Histogram, error) {
-	s := newLatency().Export()
-	at := uint64(0)
-	for len(raw) > 0 {
-		skipped, n := binary.Uvarint(raw)
-		count, m := binary.Uvarint(raw[max(n, 0):])
-		if n <= 0 || m <= 0 || skipped >= uint64(len(s.Counts))-at {
-			return nil, fmt.Errorf("latencies: %w: %d bytes do not read to their end", store.ErrCorrupt, len(raw))
-		}
-		s.Counts[at+skipped] = int64(count)
-		at += skipped + 1
-		raw = raw[n+m:]
-	}
-	return hdrhistogram.Import(s), nil
 }
