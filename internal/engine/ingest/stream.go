@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -71,6 +72,7 @@ type Stream struct {
 	lately    lately       // read, and not compared yet
 	current   *builders
 	spare     chan *builders
+	made      int     // builders, at most the room in spare
 	filters   filters // which ids are in which blocks
 	group     *errgroup.Group
 
@@ -97,6 +99,8 @@ type Intake struct {
 	codec *block.Codec
 	past  *recall.Past
 	log   *slog.Logger
+	// builders keeps those of small bulk actions for the next: their memory costs more than what is done with it.
+	builders sync.Pool
 	// Partitions returns how many partitions there are.
 	Partitions func() int
 	// Place chooses the partition of a tenant's bulk action.
@@ -105,7 +109,7 @@ type Intake struct {
 
 // NewIntake makes an intake. Its caller sets the functions before the first use.
 func NewIntake(s stored.Source, c *block.Codec, b *Backlog, past *recall.Past, log *slog.Logger) *Intake {
-	return &Intake{store: s, codec: c, Backlog: b, past: past, log: log}
+	return &Intake{store: s, codec: c, Backlog: b, past: past, log: log, builders: sync.Pool{New: func() any { return &builders{} }}}
 }
 
 // NewID makes the id of a bulk action that will be submitted later, with Engine.SubmitAs.
@@ -128,14 +132,32 @@ func (in *Intake) Open(ctx context.Context, p int, c *partition.Created, rule we
 	case weir.RefuseDuplicates:
 		w.repeats = newRepeats()
 	}
-	for range workers + 1 {
-		w.spare <- &builders{}
-	}
 	w.Kept = in.past.Submit(p)
 	w.submit = ctx
 	w.group, w.ctx = errgroup.WithContext(ctx)
-	w.current = <-w.spare
+	w.current, w.made = in.builders.Get().(*builders), 1
 	return w
+}
+
+// next takes builders for the next block: those of a block that is written, or new ones while there are fewer than
+// blocks that can be in hand.
+func (w *Stream) next() error {
+	select {
+	case w.current = <-w.spare:
+		return nil
+	default:
+	}
+	if w.made < cap(w.spare) {
+		w.current = &builders{}
+		w.made++
+		return nil
+	}
+	select {
+	case w.current = <-w.spare:
+		return nil
+	case <-w.ctx.Done():
+		return w.ctx.Err()
+	}
 }
 
 // All reads every item, and returns when the last block is written.
@@ -165,6 +187,11 @@ func (w *Stream) end(err error) error {
 	}
 	if failed := w.group.Wait(); failed != nil {
 		return failed
+	}
+	if w.Inline != nil { // the block is in memory of its own
+		w.current.reset()
+		w.in.builders.Put(w.current)
+		w.current = nil
 	}
 	w.ctx = w.submit
 	if w.repeats != nil && (err == nil || errors.Is(err, errTwice)) {
@@ -339,12 +366,7 @@ func (w *Stream) flush() error {
 		defer func() { w.spare <- b }()
 		return w.write(b, no, base)
 	})
-	select {
-	case w.current = <-w.spare:
-		return nil
-	case <-w.ctx.Done():
-		return w.ctx.Err()
-	}
+	return w.next()
 }
 
 func (w *Stream) write(b *builders, no uint32, base int64) error {
