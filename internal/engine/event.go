@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
@@ -18,6 +19,8 @@ type Event struct {
 	State  weir.BulkState
 	At     time.Time
 	Late   bool // it runs, and will not be done by its deadline
+	Tenant string
+	Extra  json.RawMessage // of the ticket
 }
 
 // Hooks are options that a service can set only when the engine is there, because it needs the engine itself. Each
@@ -54,10 +57,27 @@ func (p *part) tellEvents(ctx context.Context, events []partition.Event) {
 	})
 }
 
+// tellOf hands an event to Options.Events, with what its bulk action was created with. That of one that was removed is
+// dropped: it was told long ago.
+func (e *Engine) tellOf(ctx context.Context, ev *partition.Event) error {
+	if ev.Of == nil { // from before the takeover
+		b, err := e.Get(ctx, ev.ID)
+		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ev.Of = b.Spec
+	}
+	return e.opts.Events(ctx, Event{Bulk: ev.ID, Number: ev.Number, State: ev.State, At: time.Unix(0, ev.At).UTC(), Late: ev.Late,
+		Tenant: ev.Of.Tenant, Extra: ev.Of.Extra})
+}
+
 func (p *part) tellEvent(ctx context.Context, ev partition.Event) {
 	e := p.engine
 	for wait := retryEvery; ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
-		err := e.opts.Events(ctx, Event{ev.ID, ev.Number, ev.State, time.Unix(0, ev.At).UTC(), ev.Late})
+		err := e.tellOf(ctx, &ev)
 		if err == nil {
 			p.mail.put(input{noted: &ev})
 			return

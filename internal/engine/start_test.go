@@ -337,8 +337,8 @@ func TestEventsAreToldUntilTheyAreTaken(t *testing.T) {
 			return nil
 		}}
 		r := start(t, s, o, action(a))
-		c := job[json.RawMessage]{Chain: weir.Raw("noop", weir.Start(a).Steps()...), Spec: weir.Spec{Canary: &weir.Canary{Items: 5}}}
-		b := submitAs(t, r, engine.Ticket{Notify: true}, c, 20)
+		c := job[json.RawMessage]{Chain: weir.Raw("noop", weir.Start(a).Steps()...), Spec: weir.Spec{Tenant: "acme", Canary: &weir.Canary{Items: 5}}}
+		b := submitAs(t, r, engine.Ticket{Notify: true, Extra: json.RawMessage(`{"by":"us"}`)}, c, 20)
 		time.Sleep(time.Minute)
 		is(t, b, weir.BulkAwaiting, 5)
 		must(t, r.stop())
@@ -356,6 +356,9 @@ func TestEventsAreToldUntilTheyAreTaken(t *testing.T) {
 		}
 		var kinds []string
 		for _, ev := range told {
+			if ev.Tenant != "acme" || string(ev.Extra) != `{"by":"us"}` { // also those that a takeover repeats
+				t.Errorf("event %+v, want the tenant acme, and what came with the ticket", ev)
+			}
 			if kind := fmt.Sprint(ev.State, ev.Number); !slices.Contains(kinds, kind) {
 				kinds = append(kinds, kind)
 			}

@@ -29,17 +29,19 @@ func (s *Service) event(ctx context.Context, ev engine.Event) error {
 	if s.notify == nil {
 		return nil
 	}
-	b, err := s.engine.Get(ctx, ev.Bulk)
-	if err != nil {
-		return check.IgnoreRemoved(err) // it was removed long ago
-	}
-	x, err := stored.ParseExtra(b.Info().Extra)
+	callback, err := stored.CallbackIn(ev.Extra)
 	if err != nil {
 		return err
 	}
-	h := Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, ID: string(ev.Bulk), Tenant: b.Info().Tenant}
-	h.View = func(ctx context.Context) (api.BulkAction, error) { return s.Bulks.View(ctx, b) }
-	return check.IgnoreRemoved(s.tell(ctx, h, x.Callback))
+	h := Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, ID: string(ev.Bulk), Tenant: ev.Tenant}
+	h.View = func(ctx context.Context) (api.BulkAction, error) {
+		b, err := s.engine.Get(ctx, ev.Bulk)
+		if err != nil {
+			return api.BulkAction{}, err
+		}
+		return s.Bulks.View(ctx, b)
+	}
+	return check.IgnoreRemoved(s.tell(ctx, h, callback)) // it was removed long ago
 }
 
 // failed reports that a draft failed.

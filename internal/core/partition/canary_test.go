@@ -127,6 +127,10 @@ func TestACommitTellsOfOneStateAlone(t *testing.T) {
 	if len(events) != 1 || events[0].State != weir.BulkCompleted || events[0].Number != b.number {
 		t.Fatalf("events %+v, want that it is completed", events)
 	}
+	if of := events[0].Of; of == nil || of.Tenant != "t" {
+		t.Errorf("the event is of %+v, want the bulk action of tenant t", of)
+	}
+	events[0].Of = nil // it is not stored
 	b.reload()
 	if again := b.advance().Events; len(again) != 1 || again[0] != events[0] {
 		t.Errorf("after a takeover %+v is told, want %+v", again, events)

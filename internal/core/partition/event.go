@@ -18,6 +18,8 @@ type Event struct {
 	State  weir.BulkState `json:"state"`
 	Late   bool           `json:"late,omitempty"` // the deadline will not be met
 	At     int64          `json:"at"`
+	// Of is the bulk action as it was created or last changed. It is not stored: nil after a takeover.
+	Of *Created `json:"-"`
 }
 
 // notedFor is the longest time that the row of a delivered event waits for a commit that has something else to write.
@@ -31,7 +33,7 @@ func eventKey(id weir.BulkID, number uint64) []byte {
 // event adds an event for the bulk action's present state to the next commit. A commit carries
 // one state: two events would have the same number, and the earlier state was never visible.
 func (m *Machine) event(now int64, b *bulk) {
-	m.tell(b, Event{ID: b.spec.ID, State: b.state, At: now})
+	m.tell(b, Event{ID: b.spec.ID, State: b.state, At: now, Of: b.spec})
 }
 
 // tell adds an event to the next commit. It returns false if the commit has a more important

@@ -73,6 +73,9 @@ func (o *owner) tell(events []partition.Event) {
 		n := b.notices[e.Number]
 		w.trace.add(event{what: evTell, node: o.node.no, partition: o.partition, bulk: b, a: int64(e.Number), b: int64(e.State)})
 		w.must(n != nil, "I6", b, -1, "%s: event %+v was told, and no commit has it", b.spec.ID, e)
+		w.must(e.Of == nil || e.Of.ID == e.ID && e.Of.Tenant == b.spec.Tenant, "I6", b, -1, "%s: event %d was told as one of %+v",
+			b.spec.ID, e.Number, e.Of)
+		e.Of = nil // it is not stored
 		w.must(n.event == e, "I6", b, -1, "%s: event %+v was told as %+v", b.spec.ID, n.event, e)
 		w.must(n.last != o.id, "I6", b, -1, "%s: event %d was told twice by one owner", b.spec.ID, e.Number)
 		w.must(!n.noted || o.token != w.ledger.parts[o.partition].newest, "I6", b, -1,

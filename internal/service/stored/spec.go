@@ -7,6 +7,7 @@
 package stored
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -158,6 +159,16 @@ func ParseExtra(raw json.RawMessage) (x Extra, err error) {
 		err = json.Unmarshal(raw, &x)
 	}
 	return x, err
+}
+
+// CallbackIn returns the callback of the service's data of a bulk action; nil: it has none. Most have none, and then the
+// data is not decoded.
+func CallbackIn(raw json.RawMessage) (*Callback, error) {
+	if !bytes.Contains(raw, []byte(`"callback"`)) {
+		return nil, nil
+	}
+	x, err := ParseExtra(raw)
+	return x.Callback, err
 }
 
 // Step returns step i as it was requested; names are the steps that the engine knows.
