@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -51,10 +52,12 @@ func (s *Store) commit(p *partition, tok store.Token, b *store.Batch) (*pebble.B
 		return nil, err
 	}
 	p.number, p.by, p.acked = b.Number, tok, acked
+	p.recent.forget(acked)
 	return batch, nil
 }
 
-// encode writes deletes before sets, so that a row both deleted and set is set.
+// encode writes deletes before sets, so that a row both deleted and set is set. Sets are in the order of their keys: the
+// memtable then finds the place of a row from that of the one before. Of two for one key the later one counts.
 func (s *Store) encode(p *partition, tok store.Token, b *store.Batch, acked uint64) (*pebble.Batch, error) {
 	size := 128
 	for _, r := range b.Set {
@@ -66,13 +69,24 @@ func (s *Store) encode(p *partition, tok store.Token, b *store.Batch, acked uint
 	for _, k := range b.Delete {
 		err = errors.Join(err, batch.Delete(append(key, k...), nil))
 	}
-	for _, r := range b.Set {
+	for _, i := range inOrder(b.Set) {
+		r := &b.Set[i]
 		err = errors.Join(err, batch.Set(append(key, r.Key...), r.Value, nil))
 	}
 	if acked > p.acked {
 		err = errors.Join(err, removeMessages(batch, p.no, p.acked+1, acked))
 	}
 	return batch, errors.Join(err, batch.Set(prefix(kindMeta, p.no), encodeMeta(b.Number, acked, tok), nil))
+}
+
+// inOrder returns the places of rows by their keys.
+func inOrder(rows []store.Row) []int {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(bytes.Compare(rows[a].Key, rows[b].Key), a-b) })
+	return order
 }
 
 // Last returns the last commit.

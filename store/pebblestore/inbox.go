@@ -48,7 +48,7 @@ func (s *Store) append(p *partition, body []byte, c store.Claim) (*pebble.Batch,
 	defer p.mu.Unlock()
 	b := s.db.NewBatchWithSize(len(body) + len(c.Key) + len(c.Value) + 64)
 	if c.Key != "" {
-		if err := s.claim(b, p.no, c); err != nil {
+		if err := s.claim(b, p, c); err != nil {
 			return nil, 0, errors.Join(err, b.Close())
 		}
 	}
@@ -60,20 +60,17 @@ func (s *Store) append(p *partition, body []byte, c store.Claim) (*pebble.Batch,
 		return nil, 0, err
 	}
 	p.last = seq
+	p.recent.add(seq, body)
 	return b, seq, nil
 }
 
 // claim adds the claim to b, or returns a *ClaimedError if the key is taken.
-func (s *Store) claim(b *pebble.Batch, partition int, c store.Claim) error {
-	key := claimKey(partition, c.Key)
+func (s *Store) claim(b *pebble.Batch, p *partition, c store.Claim) error {
+	key := claimKey(p.no, c.Key)
 	v, err := s.get(key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		open, err := s.claimsFrom(partition)
-		if err != nil {
-			return err
-		}
-		if c.Generation < open {
+		if c.Generation < p.open {
 			return store.ErrMoved
 		}
 		return b.Set(key, c.Value, nil)
@@ -83,7 +80,7 @@ func (s *Store) claim(b *pebble.Batch, partition int, c store.Claim) error {
 	return &store.ClaimedError{Value: v}
 }
 
-// claimsFrom returns the first generation whose claims are accepted. It is stored as the claim
+// claimsFrom reads the first generation whose claims are accepted. It is stored as the claim
 // with an empty key, which no message can make.
 func (s *Store) claimsFrom(partition int) (uint64, error) {
 	v, err := s.get(claimKey(partition, ""))
@@ -118,15 +115,18 @@ func (s *Store) CloseClaims(ctx context.Context, partition int, generation uint6
 func (s *Store) closeClaims(p *partition, generation uint64) (*pebble.Batch, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	open, err := s.claimsFrom(p.no)
-	if err != nil || open >= generation {
-		return nil, err
+	if p.open >= generation {
+		return nil, nil
 	}
 	b := s.db.NewBatch()
 	if err := b.Set(claimKey(p.no, ""), binary.BigEndian.AppendUint64(nil, generation), nil); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	return b, s.enqueue(b)
+	if err := s.enqueue(b); err != nil {
+		return nil, err
+	}
+	p.open = generation
+	return b, nil
 }
 
 // flushInbox waits until all visible messages and claims are durable. Then they can be read: a
@@ -204,29 +204,29 @@ func (s *Store) read(ctx context.Context, no int, after uint64, limit int) ([]st
 	if err != nil {
 		return nil, nil, err
 	}
-	upTo, wake := p.readable(after)
-	if wake != nil {
-		return nil, wake, nil
+	upTo, found, wake := p.readable(after, max(limit, 1))
+	if wake != nil || len(found) > 0 {
+		return found, wake, nil
 	}
-	found, err := s.messages(no, after+1, upTo+1, max(limit, 1))
+	found, err = s.messages(no, after+1, upTo+1, max(limit, 1))
 	if err == nil && len(found) == 0 { // acknowledged and removed by now: wait behind them
 		return s.read(ctx, no, upTo, limit)
 	}
 	return found, nil, err
 }
 
-// readable returns up to where messages can be read, or a channel to wait on if there is none
-// after seq.
-func (p *partition) readable(seq uint64) (upTo uint64, wake <-chan struct{}) {
+// readable returns up to where messages can be read, and those that are in memory; or a channel to wait on if there is
+// none after seq.
+func (p *partition) readable(seq uint64, limit int) (upTo uint64, found []store.Message, wake <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if upTo := p.durableSeq.Load(); upTo > max(seq, p.acked) {
-		return upTo, nil
+		return upTo, p.recent.between(max(seq, p.acked), upTo, limit), nil
 	}
 	if p.wake == nil {
 		p.wake = make(chan struct{})
 	}
-	return 0, p.wake
+	return 0, nil, p.wake
 }
 
 func (s *Store) messages(no int, from, to uint64, limit int) ([]store.Message, error) {

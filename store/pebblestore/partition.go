@@ -23,6 +23,8 @@ type partition struct {
 	by     store.Token // that made it
 	acked  uint64      // inbox messages up to here are gone
 	last   uint64      // sequence number of the newest message
+	open   uint64      // the first generation whose claims are accepted
+	recent recent      // the newest messages
 	token  store.Token // newest granted; Nonce 0: none is valid
 	owner  string
 	until  time.Time     // when the lease runs out
@@ -58,6 +60,9 @@ func (s *Store) load(no int) (*partition, error) {
 	}
 	newest, err := s.newest(no)
 	if err != nil {
+		return nil, err
+	}
+	if p.open, err = s.claimsFrom(no); err != nil {
 		return nil, err
 	}
 	p.last = max(p.acked, newest)

@@ -47,6 +47,12 @@ var durableCases = []struct {
 			t.Fatalf("sequence number %d was given again after %d", next, last)
 		}
 	}},
+	{"claims of a generation that is over stay refused", func(t *testing.T, s store.Store, reopen func() store.Store) {
+		must(t, s.CloseClaims(t.Context(), part, 4))
+		s = reopen()
+		wantErr(t, s.Append(t.Context(), part, []byte("one"), store.Claim{Key: "k", Generation: 3}), store.ErrMoved)
+		must(t, s.Append(t.Context(), part, []byte("one"), store.Claim{Key: "k", Generation: 4}))
+	}},
 	{"epochs go on", func(t *testing.T, s store.Store, reopen func() store.Store) {
 		before := acquire(t, s, part, "a")
 		s = reopen()
