@@ -128,12 +128,14 @@ func repeatOf(ctx context.Context, id, tenant string, out api.Appended) *appende
 	return &appended{Replayed: "true", Body: out}
 }
 
-// plain unpacks a body; digest takes it as it comes.
+// plain unpacks a body; digest takes it as it comes, unless it is nil.
 func (s *Server) plain(r *http.Request, digest io.Writer) (io.Reader, error) {
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.TeeReader(r.Body, digest), r.Body}
+	if digest != nil {
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(r.Body, digest), r.Body}
+	}
 	return unpack(r, s.opts.MaxUpload)
 }
 
@@ -145,8 +147,11 @@ type appended struct {
 
 // rows reads the items of a body.
 func (s *Server) rows(in *appendInput, how draft.HowToAppend, at *places) (draft.Rows, func(), error) {
-	digest := sha256.New()
-	plain, err := s.plain(in.request, digest)
+	var rows draft.Rows
+	if in.Key != "" { // nothing else is compared with it
+		rows.Digest = sha256.New()
+	}
+	plain, err := s.plain(in.request, rows.Digest)
 	if err != nil {
 		return draft.Rows{}, nil, err
 	}
@@ -170,7 +175,8 @@ func (s *Server) rows(in *appendInput, how draft.HowToAppend, at *places) (draft
 		return draft.Rows{}, nil, causeOf(err)
 	}
 	var bad int64
-	return draft.Rows{Items: good(r, how, at, &bad), Bad: func() int64 { return bad }, Digest: digest}, func() { _ = r.Close() }, nil
+	rows.Items, rows.Bad = good(r, how, at, &bad), func() int64 { return bad }
+	return rows, func() { _ = r.Close() }, nil
 }
 
 // openUTF8 reads a body that has to be UTF-8: nothing says what else it could be.

@@ -311,6 +311,9 @@ func (s *Server) readAll(r *http.Request, v *visit) ([]byte, *problem) {
 
 // note remembers the reason that a request gives.
 func (v *visit) note(raw []byte) {
+	if !bytes.Contains(raw, []byte("reason")) && bytes.IndexByte(raw, '\\') < 0 { // an escape may spell it
+		return
+	}
 	var said struct{ Reason string }
 	_ = json.Unmarshal(raw, &said) // a body without one is none
 	v.reason = said.Reason

@@ -215,7 +215,7 @@ func TestNoSecretIsWrittenDown(t *testing.T) {
 	state := map[string]any{
 		"signing_secret": "planted-1", "headers": map[string]string{"Authorization": "Bearer planted-2", "X-Api-Key": "planted-3"}, "hidden": vault.NewSecret("planted-4"),
 		"list": []any{map[string]any{"password": 12345678, "note": "use " + key.Reveal() + " here"}}, "url": "postgres://u:planted-5@db/x", "nested_token": []string{"planted-6"},
-		"webhook": "whsec_plantedplantedplanted", "sealed": "sealed1.0011aabb.planted_planted", "pem": "-----BEGIN EC PRIVATE KEY-----\nplanted\n-----END EC PRIVATE KEY-----",
+		"webhook": "whsec_plantedplantedplanted", "asymmetric": "whsk_plantedplantedplanted", "sealed": "sealed1.0011aabb.planted_planted", "pem": "-----BEGIN EC PRIVATE KEY-----\nplanted\n-----END EC PRIVATE KEY-----",
 		"kept": "visible", "has_secret": true, "old_secret": "", "no_token": nil,
 	}
 	e := add(t, a, Change{Action: "x", Before: state, After: state, Reason: "key " + key.Reveal(), Target: "https://u:planted@host/", RequestID: strings.Repeat(key.Reveal(), 40)})

@@ -17,6 +17,7 @@ import (
 type Chains struct {
 	actions  *registry.Actions
 	programs programs
+	plans    plans
 }
 
 // New returns the chains of a registry.
@@ -58,12 +59,12 @@ func stepOf(st *stored.Step) Step {
 
 // Describe builds the steps of a stored chain; see engine.Options.
 func (s *Chains) Describe(text []byte) ([]weir.Step, error) {
-	var p Plan
-	if err := json.Unmarshal(text, &p); err != nil {
+	p, err := s.plans.read(text)
+	if err != nil {
 		return nil, fmt.Errorf("chain: %w", err)
 	}
 	if len(p.Of) > 0 {
-		return s.describeUndo(&p)
+		return s.describeUndo(p)
 	}
 	var bad weir.InputError
 	var out []weir.Step

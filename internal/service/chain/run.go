@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -11,6 +12,9 @@ import (
 // member of the params, so that a retry belongs to it as well. Only weir run has the endpoints of
 // its steps: a server continues no run, and a run no bulk action but its own.
 func RunOf(text []byte) string {
+	if !bytes.Contains(text, []byte("weir_run")) && bytes.IndexByte(text, '\\') < 0 { // an escape may spell it
+		return ""
+	}
 	var p struct {
 		Params struct {
 			Run string `json:"weir_run"`
