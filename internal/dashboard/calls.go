@@ -40,11 +40,22 @@ func (c *calls) add(method, target string, body []byte) {
 	if len(body) > 0 {
 		same += " -d " + quoted(string(body))
 	}
-	if len(c.list) < mostCalls && !slices.Contains(c.list, line) {
-		c.list, c.weir = append(c.list, line), append(c.weir, same)
-	}
+	c.note(line, same)
 	if method != http.MethodGet && len(c.did) < mostCalls {
 		c.did, c.didWeir = append(c.did, line), append(c.didWeir, same)
+	}
+}
+
+func (c *calls) note(curl, weir string) {
+	if len(c.list) < mostCalls && !slices.Contains(c.list, curl) {
+		c.list, c.weir = append(c.list, curl), append(c.weir, weir)
+	}
+}
+
+// join adds what another one noted, if those only read.
+func (c *calls) join(o *calls) {
+	for i, line := range o.list {
+		c.note(line, o.weir[i])
 	}
 }
 

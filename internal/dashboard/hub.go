@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -65,8 +66,13 @@ type part struct {
 	hash uint64
 }
 
-// newPart returns a part as browsers are sent it.
+// onceValue finds the keys by which forms that are sent twice do their work once.
+var onceValue = regexp.MustCompile(`(<input type="hidden" name="once" value=")[^"]*`)
+
+// newPart returns a part as browsers are sent it. Its forms have no keys: many browsers get the same part, and each has
+// its own keys.
 func newPart(id string, html []byte) (part, error) {
+	html = onceValue.ReplaceAll(html, []byte("$1"))
 	raw, err := json.Marshal(map[string]string{"id": id, "html": string(html)})
 	return part{id, string(raw), maphash.Bytes(seed, html)}, err
 }

@@ -241,3 +241,27 @@ func TestAFormSentTwiceShowsTheResultOfTheFirst(t *testing.T) {
 		t.Errorf("a form that was sent twice made %d copies", len(list.Data))
 	}
 }
+
+// TestPartsOfAPageAreSentOnlyIfWhatTheyShowChanges opens a page twice: what is pushed is the same, and so are the next looks.
+func TestPartsOfAPageAreSentOnlyIfWhatTheyShowChanges(t *testing.T) {
+	open := make(chan struct{})
+	close(open)
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(open)}})
+	made := n.Make(oneStep, `{"id":"u1","fail":"closed"}`+"\n")
+	n.Until(made.ID, api.Completed)
+	b := newBrowser(t, n)
+	for _, of := range []string{"/ui/bulk-actions/" + made.ID, "/ui/bulk-actions/" + made.ID + "/errors", "/ui/failed"} {
+		first := func() string {
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			lines := b.stream(ctx, of)
+			if got := event(lines); got != "parts" || !lines.Scan() {
+				t.Fatalf("%s: the stream begins with %q", of, got)
+			}
+			return lines.Text()
+		}
+		if one, two := first(), first(); one != two {
+			t.Errorf("%s: nothing has changed, and parts differ:\n%s\n%s", of, one, two)
+		}
+	}
+}

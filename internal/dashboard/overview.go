@@ -42,12 +42,17 @@ const mostActive = 150
 const mostTodo = 5
 
 func (d *Dashboard) overview(ctx context.Context, v *visit) (content, error) {
-	lines, _, err := v.lines(ctx, "", 20)
-	if err != nil {
-		return content{}, err
+	var now measured
+	var lines, active []line
+	var more bool
+	parts := []ask{
+		func(ctx context.Context, v *visit) (err error) { lines, _, err = v.lines(ctx, "", 20); return err },
+		func(ctx context.Context, v *visit) (err error) {
+			active, more, err = v.lines(ctx, "running,stopped,awaiting_approval", mostActive)
+			return err
+		},
 	}
-	active, more, err := v.lines(ctx, "running,stopped,awaiting_approval", mostActive)
-	if err != nil {
+	if err := v.together(ctx, append(parts, now.parts(v)...)); err != nil {
 		return content{}, err
 	}
 	running := format.Count(int64(len(slices.DeleteFunc(slices.Clone(active), func(l line) bool { return l.State != api.Running }))))
@@ -55,9 +60,7 @@ func (d *Dashboard) overview(ctx context.Context, v *visit) (content, error) {
 		running += "\u00a0or more"
 	}
 	page := overviewPage{Lines: lines, Todo: todos(active)}
-	if err := page.measure(ctx, v, running); err != nil {
-		return content{}, err
-	}
+	page.show(v, running, &now)
 	page.Todo = page.Todo[:min(len(page.Todo), mostTodo)]
 	return content{Title: "Overview", Nav: "Overview", Page: page, Weir: []string{"weir list"}}, nil
 }
@@ -86,31 +89,47 @@ func todos(lines []line) (all []todo) {
 	return all
 }
 
-// measure fills in the figures, and the chart of what all tenants share.
-func (p *overviewPage) measure(ctx context.Context, v *visit, running string) error {
+// measured are the figures of the overview; nil: not for this person.
+type measured struct {
+	hour   *api.Series
+	failed api.DLQGroups
+	scale  *api.Scale
+}
+
+// parts are what asks for the figures that a person may see.
+func (m *measured) parts(v *visit) (all []ask) {
+	if v.covers(nil) {
+		all = append(all, func(ctx context.Context, v *visit) error {
+			hour, err := v.hour(ctx, "")
+			m.hour = &hour
+			return err
+		})
+	}
+	all = append(all, func(ctx context.Context, v *visit) (err error) {
+		m.failed, err = v.api.DLQGroups(ctx, api.DLQFilter{}, 0)
+		return err
+	})
+	if v.operates() {
+		all = append(all, func(ctx context.Context, v *visit) error {
+			scale, err := v.api.Scale(ctx)
+			m.scale = &scale
+			return err
+		})
+	}
+	return all
+}
+
+// show fills in the figures, and the chart of what all tenants share.
+func (p *overviewPage) show(v *visit, running string, now *measured) {
 	add := func(name, value, unit, text string) { p.Stats = append(p.Stats, stat{name, value, unit, text}) }
 	add("Running", running, "", format.Plural(int64(len(p.Todo)), "bulk action needs", "bulk actions need")+" attention")
-	if v.covers(nil) {
-		series, err := v.hour(ctx, "")
-		if err != nil {
-			return err
-		}
-		p.draw(v, &series)
+	if now.hour != nil {
+		p.draw(v, now.hour)
 	}
-	failed, err := v.api.DLQGroups(ctx, api.DLQFilter{}, 0)
-	if err != nil {
-		return err
+	add("Failed, not dealt with", format.Count(now.failed.Items), "", fmt.Sprintf("in %s", format.Plural(int64(now.failed.Groups), "group", "groups")))
+	if now.scale != nil {
+		add("Workers", format.Count(int64(now.scale.Workers)), "", "on "+format.Plural(int64(now.scale.Nodes), "node", "nodes"))
 	}
-	add("Failed, not dealt with", format.Count(failed.Items), "", fmt.Sprintf("in %s", format.Plural(int64(failed.Groups), "group", "groups")))
-	if !v.operates() {
-		return nil
-	}
-	scale, err := v.api.Scale(ctx)
-	if err != nil {
-		return err
-	}
-	add("Workers", format.Count(int64(scale.Workers)), "", "on "+format.Plural(int64(scale.Nodes), "node", "nodes"))
-	return nil
 }
 
 // draw shows the last hour of all resources together.

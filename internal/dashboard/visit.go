@@ -11,6 +11,7 @@ import (
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/dashboard/format"
 	"github.com/weirhq/weir/internal/edge/direct"
+	"golang.org/x/sync/errgroup"
 )
 
 // visit is one request of a browser, with the access of the person behind it.
@@ -18,6 +19,8 @@ type visit struct {
 	*http.Request
 	api   *client.Client
 	calls *calls // what was asked of the API
+	// connect returns a client that notes its requests elsewhere.
+	connect func(*calls) (*client.Client, error)
 	clock format.Clock
 	who   api.Whoami
 	// root is what all addresses of pages begin with.
@@ -81,12 +84,40 @@ func (d *Dashboard) visit(r *http.Request) (*visit, error) {
 
 func (d *Dashboard) visitWith(r *http.Request, key string) (v *visit, err error) {
 	v = &visit{Request: r, clock: format.Clock{Zone: zoneOf(r), Now: d.now()}, calls: &calls{keyed: key != ""}, root: d.opts.Prefix + Root, readOnly: d.opts.ReadOnly}
-	// The API sees the host and the address of the browser: it knows its own names, and slows down who guesses keys.
-	v.api, err = client.New(client.Options{
-		Server: "http://" + r.Host, Key: key, UserAgent: "weir-dashboard", Tries: 1,
-		HTTP: &http.Client{Transport: recorder{patient{direct.Transport{Handler: d.opts.API, From: r.RemoteAddr}}, v.calls}},
-	})
+	v.connect = func(to *calls) (*client.Client, error) {
+		// The API sees the host and the address of the browser: it knows its own names, and slows down who guesses keys.
+		return client.New(client.Options{
+			Server: "http://" + r.Host, Key: key, UserAgent: "weir-dashboard", Tries: 1,
+			HTTP: &http.Client{Transport: recorder{patient{direct.Transport{Handler: d.opts.API, From: r.RemoteAddr}}, to}},
+		})
+	}
+	v.api, err = v.connect(v.calls)
 	return v, err
+}
+
+// ask asks the API for what a part of a page shows.
+type ask func(context.Context, *visit) error
+
+// together makes parts of a page side by side. Each has a visit of its own; the page shows their requests in the order of
+// the parts.
+func (v *visit) together(ctx context.Context, parts []ask) error {
+	visits := make([]*visit, len(parts))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, do := range parts {
+		own := *v
+		own.calls = &calls{keyed: v.calls.keyed}
+		var err error
+		if own.api, err = v.connect(own.calls); err != nil {
+			return err
+		}
+		visits[i] = &own
+		g.Go(func() error { return do(ctx, &own) })
+	}
+	err := g.Wait()
+	for _, own := range visits {
+		v.calls.join(own.calls)
+	}
+	return err
 }
 
 // zoneOf returns the time zone of a browser, which its script writes into a cookie.

@@ -66,6 +66,38 @@ func (n *streams) until(t *testing.T, want int) {
 	}
 }
 
+// formKey returns the key of the form that copies a bulk action.
+func (b *tab) formKey() (key string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(`document.querySelector('form[action$="/clone"] input[name="once"]').value`, &key))
+	return key
+}
+
+// TestFormsOfAPushedPartKeepTheirKeys has the part of a page with a form replaced in two tabs: each keeps its key, so that
+// one that is sent twice does its work once, and the same form in the other tab does its own.
+func TestFormsOfAPushedPartKeepTheirKeys(t *testing.T) {
+	s, d := serve(t), service(t)
+	s.call("PUT", "/v1/actions/award", fmt.Sprintf(`{"url":"%s/award"}`, d.URL), nil)
+	id := s.bulk(`{"name":"held","steps":[{"action":"award"}]}`, rows("user", 10))
+	tabs := []*tab{open(t, s), open(t, s)}
+	var before []string
+	for _, b := range tabs {
+		b.visit(s.url("/ui/bulk-actions/" + id))
+		b.badge("Live")
+		before = append(before, b.formKey())
+	}
+	s.call("POST", "/v1/bulk-actions/"+id+"/start", "", nil)
+	for i, b := range tabs {
+		b.see("Completed")
+		if now := b.formKey(); now == "" || now != before[i] {
+			t.Errorf("tab %d: the key of a form was %q and is %q after its part was replaced", i, before[i], now)
+		}
+	}
+	if before[0] == before[1] {
+		t.Errorf("two tabs share the key %q", before[0])
+	}
+}
+
 // hide shows or hides the tab, as a browser does when a person looks at another one.
 func (b *tab) hide(hidden bool) {
 	b.t.Helper()

@@ -70,6 +70,21 @@ function reveal(within) {
 reveal(document)
 addEventListener('resize', () => reveal(document))
 
+/** Gives forms the keys by which the server knows a form that is sent twice: those of the same forms before, or new ones.
+ * @param {Element} old @param {Element} next */
+function keyForms(old, next) {
+  /** @param {Element} within */
+  const keys = within => /** @type {HTMLInputElement[]} */ ([...within.querySelectorAll('form input[name="once"]')])
+  /** @param {HTMLInputElement} key */
+  const of = key => [key.form?.getAttribute('action'), ...[...key.form?.querySelectorAll('input[type="hidden"]') ?? []]
+    .map(hidden => hidden === key ? '' : `${hidden.getAttribute('name')}=${hidden.getAttribute('value')}`)].join('\n')
+  const before = new Map(keys(old).map(key => [of(key), key.value]))
+  for (const key of keys(next)) {
+    const fresh = Array.from(crypto.getRandomValues(new Uint32Array(4)), n => n.toString(36)).join('')
+    key.setAttribute('value', before.get(of(key)) ?? fresh)
+  }
+}
+
 /** @param {string} id @param {string} html */
 function swap(id, html) {
   const old = document.getElementById(id)
@@ -82,6 +97,7 @@ function swap(id, html) {
   const holder = document.createElement('template')
   holder.innerHTML = html
   const next = holder.content.firstElementChild
+  if (next) keyForms(old, next)
   if (!next || old.outerHTML === next.outerHTML) return
   for (const figure of next.querySelectorAll('[data-changed]')) {
     const before = old.querySelector(`[data-changed="${CSS.escape(figure.getAttribute('data-changed') ?? '')}"]`)

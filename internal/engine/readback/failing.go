@@ -7,7 +7,6 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/stored"
-	"golang.org/x/sync/errgroup"
 )
 
 // FailingPart is some of the bulk actions with failed items: those of a partition that were submitted within some hours.
@@ -20,18 +19,13 @@ type FailingPart struct {
 // depends on how many parts there are, not on how many bulk actions.
 func (r *Reader) FailingParts(ctx context.Context) ([]FailingPart, error) {
 	parts := make([][]FailingPart, r.Partitions())
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(lookupAtOnce)
-	for p := range parts {
-		g.Go(func() error {
-			marks, err := partition.Marks(stored.At(ctx, r.store, p))
-			for _, m := range marks {
-				parts[p] = append(parts[p], FailingPart{p, m})
-			}
-			return err
-		})
-	}
-	err := g.Wait()
+	err := sideBySide(ctx, len(parts), func(ctx context.Context, p int) error {
+		marks, err := partition.Marks(stored.At(ctx, r.store, p))
+		for _, m := range marks {
+			parts[p] = append(parts[p], FailingPart{p, m})
+		}
+		return err
+	})
 	return slices.Concat(parts...), err
 }
 

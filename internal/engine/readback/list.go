@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
@@ -44,22 +45,20 @@ func (r *Reader) Page(ctx context.Context, f Filter, limit int) (list []*Bulk, n
 		return nil, "", err
 	}
 	for len(list) <= limit {
-		id, err := m.next(ctx)
+		found, err := m.some(ctx, limit+1-len(list))
 		if err != nil {
 			return nil, "", err
 		}
-		if id == "" {
+		if len(found) == 0 {
 			return list, m.rest, nil
 		}
-		b, err := m.bulk(ctx, id)
-		if err != nil {
-			return nil, "", err
+		for _, b := range found {
+			if b == nil || b.Status != nil && len(f.States) > 0 && !slices.Contains(f.States, b.Status.State) {
+				m.left = max(0, m.left-readCost)
+				continue
+			}
+			list = append(list, b)
 		}
-		if b == nil || b.Status != nil && len(f.States) > 0 && !slices.Contains(f.States, b.Status.State) {
-			m.left = max(0, m.left-readCost)
-			continue
-		}
-		list = append(list, b)
 	}
 	return list[:limit], list[limit-1].id, nil
 }
@@ -99,12 +98,7 @@ func (r *Reader) merge(ctx context.Context, f Filter, limit int) (*merged, error
 			size: min(max(leastEntries, 2*limit/r.Partitions()), mostEntries),
 		})
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(lookupAtOnce)
-	for _, l := range m.parts {
-		g.Go(func() error { return l.begin(ctx, &f) })
-	}
-	return m, g.Wait()
+	return m, sideBySide(ctx, len(m.parts), func(ctx context.Context, p int) error { return m.parts[p].begin(ctx, &f) })
 }
 
 // next returns the newest id that is left, or "" when none is or the look has ended.
@@ -151,13 +145,52 @@ func (m *merged) readOn(ctx context.Context) error {
 	return nil
 }
 
-// bulk returns a bulk action that was found; nil: it was removed meanwhile.
-func (m *merged) bulk(ctx context.Context, id weir.BulkID) (*Bulk, error) {
-	p, err := stored.Home(id, m.from.Partitions())
-	if err != nil {
-		return nil, err
+// some reads the next bulk actions, n at most; nil for one that was removed, or is not to be kept. There are none when
+// none is left or the look has ended.
+func (m *merged) some(ctx context.Context, n int) (list []*Bulk, err error) {
+	ids, at := make([][]weir.BulkID, len(m.parts)), make([][]int, len(m.parts)) // of a partition, and their places in list
+	for len(list) < n {
+		id, err := m.next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if id == "" {
+			break
+		}
+		p, err := stored.Home(id, m.from.Partitions())
+		if err != nil {
+			return nil, err
+		}
+		ids[p], at[p] = append(ids[p], id), append(at[p], len(list))
+		list = append(list, nil)
 	}
-	return m.parts[p].bulk(ctx, id)
+	return list, sideBySide(ctx, len(ids), func(ctx context.Context, p int) error {
+		if len(ids[p]) == 0 {
+			return nil
+		}
+		read, err := m.parts[p].bulks(ctx, ids[p])
+		for i, b := range read {
+			list[at[p][i]] = b
+		}
+		return err
+	})
+}
+
+// sideBySide does the same with the numbers below n. Its few goroutines do many each: new ones would grow their stacks again.
+func sideBySide(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	var next atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	for range min(n, lookupAtOnce) {
+		g.Go(func() error {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				if err := do(ctx, int(i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
 }
 
 // keep returns what tells whether the filter selects a tenant and a name; nil: it selects all.

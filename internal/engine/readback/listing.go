@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	leastEntries = 8   // that are read of the index at a time
+	leastEntries = 4   // that are read of the index at a time
 	mostEntries  = 512 // that are read of it at a time
 )
 
@@ -28,12 +28,11 @@ type listing struct {
 	over   bool        // nothing is left to read
 	found  []weir.BulkID
 	unread map[weir.BulkID]*partition.Created // messages that the owner has not read, newest first in found
-	read   map[weir.BulkID]*Bulk
 }
 
 // begin looks at the messages that the owner has not read, before the rows: what is read meanwhile is found there.
 func (l *listing) begin(ctx context.Context, f *Filter) error {
-	l.unread, l.read = map[weir.BulkID]*partition.Created{}, map[weir.BulkID]*Bulk{}
+	l.unread = map[weir.BulkID]*partition.Created{}
 	err := stored.EachMessage(ctx, l.no, l.from.store.Peek, func(c *partition.Created, _ string) bool {
 		if c != nil && f.meansUnread(c) && (f.Before == "" || c.ID < f.Before) {
 			l.unread[c.ID] = c
@@ -157,34 +156,30 @@ func (l *listing) haveAll(rows stored.Rows, list []partition.Entry) (_ []partiti
 	return list, err
 }
 
-// bulk reads a bulk action that was found, and those that come next with it; nil: it was removed, or is not to be kept.
-func (l *listing) bulk(ctx context.Context, id weir.BulkID) (b *Bulk, err error) {
-	if l.read[id] == nil {
-		if err := l.readWithNext(ctx, id); err != nil {
-			return nil, err
-		}
-	}
-	b = l.read[id]
-	delete(l.read, id)
-	if b == nil && l.unread[id] != nil { // the owner may have read it meanwhile
-		b, err = l.from.Get(ctx, id)
-		if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
-			return nil, nil
-		}
-	}
-	if b != nil && l.keep != nil && !l.keep(b.Spec.Tenant, b.Spec.Name) {
+// bulks reads bulk actions that were found; nil: it was removed, or is not to be kept.
+func (l *listing) bulks(ctx context.Context, ids []weir.BulkID) ([]*Bulk, error) {
+	all, err := partition.ReadAll(stored.At(ctx, l.from.store, l.no), ids)
+	if err != nil {
 		return nil, err
 	}
-	return b, err
-}
-
-func (l *listing) readWithNext(ctx context.Context, id weir.BulkID) error {
-	ids := append([]weir.BulkID{id}, l.found[:min(len(l.found), leastEntries)]...)
-	all, err := partition.ReadAll(stored.At(ctx, l.from.store, l.no), ids)
+	list := make([]*Bulk, len(ids))
 	for i, s := range all {
-		if s != nil {
-			l.read[ids[i]] = &Bulk{from: l.from, id: ids[i], Home: l.no, Spec: s.Spec, Status: s.Status}
+		var b *Bulk
+		switch {
+		case s != nil:
+			b = &Bulk{from: l.from, id: ids[i], Home: l.no, Spec: s.Spec, Status: s.Status}
+		case l.unread[ids[i]] != nil: // the owner may have read it meanwhile
+			b, err = l.from.Get(ctx, ids[i])
+			if errors.Is(err, weir.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
+				b, err = nil, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if b != nil && (l.keep == nil || l.keep(b.Spec.Tenant, b.Spec.Name)) {
+			list[i] = b
 		}
 	}
-	return err
+	return list, nil
 }

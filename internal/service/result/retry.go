@@ -17,6 +17,7 @@ import (
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/stored"
 	"github.com/weirhq/weir/report"
+	"golang.org/x/sync/errgroup"
 )
 
 // The kinds of bulk actions created from another.
@@ -56,18 +57,21 @@ func (s *Results) AddLinks(ctx context.Context, b *api.BulkAction) error {
 
 // AddUndos adds the undos of those of a list that have one, and the failed items that are not dealt with.
 func (s *Results) AddUndos(ctx context.Context, list []api.BulkAction) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readAtOnce)
 	for i := range list {
-		b := &list[i]
-		had := b.Retries
-		if err := s.AddLinks(ctx, b); err != nil {
+		g.Go(func() error {
+			b := &list[i]
+			had := b.Retries
+			if err := s.AddLinks(ctx, b); err != nil {
+				return err
+			}
+			err := s.AddOpen(ctx, b)
+			b.Retries = had // only of one
 			return err
-		}
-		if err := s.AddOpen(ctx, b); err != nil {
-			return err
-		}
-		b.Retries = had // only of one
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 // addUndone adds how far the undo of a bulk action has come.

@@ -16,7 +16,11 @@ import (
 	"github.com/weirhq/weir/internal/service/outlook"
 	"github.com/weirhq/weir/internal/service/registry"
 	"github.com/weirhq/weir/internal/service/stored"
+	"golang.org/x/sync/errgroup"
 )
+
+// readAtOnce is how many bulk actions of a list are read side by side.
+const readAtOnce = 8
 
 // Watch follows bulk actions.
 type Watch struct {
@@ -46,19 +50,21 @@ func (s *Watch) AddProgress(ctx context.Context, list []api.BulkAction) error {
 	if err != nil {
 		return err
 	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readAtOnce)
 	for i := range list {
 		if list[i].State.Final() {
 			continue
 		}
-		p, err := s.progressOf(ctx, list[i].ID, l)
-		if check.IgnoreRemoved(err) != nil {
-			return err
-		}
-		if err == nil {
-			list[i].Progress = &p
-		}
+		g.Go(func() error {
+			p, err := s.progressOf(ctx, list[i].ID, l)
+			if err == nil {
+				list[i].Progress = &p
+			}
+			return check.IgnoreRemoved(err)
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 func (s *Watch) progressOf(ctx context.Context, id string, l lanes) (api.Progress, error) {
@@ -69,10 +75,7 @@ func (s *Watch) progressOf(ctx context.Context, id string, l lanes) (api.Progres
 	case draft != nil:
 		return s.draftProgress(ctx, id, draft)
 	}
-	p, err := b.Now(ctx)
-	if err != nil {
-		return api.Progress{}, err
-	}
+	p := b.Found()
 	return s.progress(ctx, b, &p, l)
 }
 
