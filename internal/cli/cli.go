@@ -34,7 +34,7 @@ func OS() Env { return command.OS() }
 // commands returns all commands. The help sorts them by name.
 func commands() []command.Command {
 	return slices.Concat(run.Commands(), bulk.Commands(), manage.Commands(), operate.Commands(), serve.Commands(), []command.Command{
-		submit.Command(), simulate.Command(), doctor.Command(), dev.Command(), completionCommand(), versionCommand(),
+		submit.Command(), simulate.Command(), doctor.Command(), dev.Command(), completionCommand(), versionCommand(), manCommand(), healthCommand(),
 	})
 }
 
@@ -79,10 +79,11 @@ Start here:
 func newRoot(env *Env) *cobra.Command {
 	root := &cobra.Command{
 		Use: env.Program, Short: "run bulk actions to completion", Long: strings.ReplaceAll(rootLong, "weir ", env.Program+" "),
-		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
+		Version: versionText(), SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              noSuchCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("{{.Use}} {{.Version}}\n")
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
@@ -120,5 +121,6 @@ func cobraOf(env *Env, c command.Command) *cobra.Command {
 	out.SetUsageFunc(func(c *cobra.Command) error { return usage(env, c) })
 	run := c.Bind(out.Flags())
 	out.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), env, args) }
+	complete(env, out)
 	return out
 }

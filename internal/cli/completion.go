@@ -11,7 +11,8 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 )
 
-const completionLong = `Prints a script with which your shell completes commands and flags.
+const completionLong = `Prints a script with which your shell completes commands, flags, their values, and the names that the server knows: ids of
+bulk actions in a state in which the command does something, actions, resources, tenants, templates.
 
   bash        weir completion bash > ~/.local/share/bash-completion/completions/weir
   zsh         weir completion zsh > "${fpath[1]}/_weir"

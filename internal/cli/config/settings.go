@@ -14,6 +14,7 @@ type Setting struct {
 	Help    string
 	Type    string // the word for its value in help
 	Default string
+	Words   []string // if it is one of a few
 }
 
 // Settings lists every setting, in the order of the help.
@@ -23,10 +24,14 @@ func Settings() (all []Setting) {
 		if l.heading != "" {
 			heading = l.heading
 		}
-		all = append(all, Setting{
+		s := Setting{
 			Key: l.key, Flag: flagOf(l.key), Env: envOf(l.key), Heading: heading, Help: l.field.Tag.Get(helpTag),
 			Type: wordFor(l), Default: l.text.String(),
-		})
+		}
+		if few, ok := l.text.(interface{ Words() []string }); ok {
+			s.Words = few.Words()
+		}
+		all = append(all, s)
 	}
 	return all
 }

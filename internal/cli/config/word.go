@@ -38,6 +38,13 @@ func (*Word[K]) Type() string {
 	return name
 }
 
+// Words are those that it takes.
+func (*Word[K]) Words() []string {
+	var k K
+	_, words := k.choices()
+	return words
+}
+
 type (
 	role          struct{}
 	durability    struct{}

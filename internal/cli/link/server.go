@@ -13,7 +13,10 @@ import (
 )
 
 // Server says which server a command asks.
-type Server struct{ URL string }
+type Server struct {
+	URL   string
+	Tries int // of a request; 0: as many as the client makes
+}
 
 // Bind adds the flag --server.
 func (r *Server) Bind(fs *pflag.FlagSet) {
@@ -52,7 +55,7 @@ func (r *Server) Open(env *command.Env) (*Link, error) {
 		return nil, err
 	}
 	c, err := client.New(client.Options{Server: at, Key: cmp.Or(key, logins.Keys[command.Trimmed(at)]),
-		UserAgent: "weir-cli/" + command.Version()})
+		UserAgent: "weir-cli/" + command.Version(), Tries: r.Tries})
 	if err != nil {
 		return nil, command.BadUsage("write it as in https://weir.example.com", "%s", strings.TrimPrefix(err.Error(), "client: "))
 	}

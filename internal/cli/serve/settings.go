@@ -26,7 +26,7 @@ func (o *Settings) Bind(fs *pflag.FlagSet) {
 	})
 	for _, s := range config.Settings() {
 		command.Grouped(fs, s.Heading, func(fs *pflag.FlagSet) {
-			f := fs.VarPF(&setting{kind: s.Type}, s.Flag, "", s.Help)
+			f := fs.VarPF(&setting{kind: s.Type, words: s.Words}, s.Flag, "", s.Help)
 			f.DefValue = s.Default
 			if s.Type == "bool" {
 				f.NoOptDefVal = "true"
@@ -36,7 +36,10 @@ func (o *Settings) Bind(fs *pflag.FlagSet) {
 }
 
 // setting is the value of a flag as it was written: package config reads it.
-type setting struct{ word, kind string }
+type setting struct {
+	word, kind string
+	words      []string // that it may be; nil: any
+}
 
 // Set implements pflag.Value.
 func (s *setting) Set(word string) error { s.word = word; return nil }
@@ -46,6 +49,9 @@ func (s *setting) String() string { return s.word }
 
 // Type implements pflag.Value.
 func (s *setting) Type() string { return s.kind }
+
+// Words are those that it may be, for shells.
+func (s *setting) Words() []string { return s.words }
 
 // Path returns the path of the configuration as the user wrote it; empty if there is no file.
 func (o *Settings) Path(env *command.Env) string {
