@@ -109,7 +109,7 @@ func TestTheDoctorTellsOfLosses(t *testing.T) {
 			if got := fleetCheck(t.Context(), s); len(got) != 1 || got[0].Level != fine {
 				t.Errorf("a new store is %+v", got)
 			}
-			if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":2,"generation":1,"partitions":8,"most":8,"losses":`+tt.losses+`}`)); err != nil {
+			if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":3,"generation":1,"partitions":8,"most":8,"losses":`+tt.losses+`}`)); err != nil {
 				t.Fatal(err)
 			}
 			var levels []level
@@ -138,7 +138,7 @@ func TestTheDoctorReadsLossesFromRedis(t *testing.T) {
 	if got := redisCheck(t.Context(), c); worst(got) != command.ExitOK {
 		t.Errorf("a new Redis is %+v", got)
 	}
-	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":2,"generation":1,"partitions":8,"most":8,"losses":[{"partition":3,"have":3,"acked":9,"found":1}]}`)); err != nil {
+	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":3,"generation":1,"partitions":8,"most":8,"losses":[{"partition":3,"have":3,"acked":9,"found":1}]}`)); err != nil {
 		t.Fatal(err)
 	}
 	got := redisCheck(t.Context(), c)
