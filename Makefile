@@ -32,8 +32,13 @@ WAITING := ./store/redisstore ./internal/testkit/fleettest ./internal/testkit/al
 # Packages whose benchmarks carry a published figure; those that are there.
 BENCH   ?= $(patsubst %,./%/,$(wildcard internal/engine report internal/core/partition internal/core/capacity internal/core/sched internal/core/limit internal/core/block internal/edge/source store/pebblestore store/redisstore))
 
+# The image that make image builds.
+IMAGE   ?= localhost/weir:dev
+# Releases are made with these versions. They are no tools of tools/go.mod: few need them, and they bring hundreds of modules.
+RELEASE := GOFLAGS=-mod=mod PATH="$$($(GO) env GOPATH)/bin:$$PATH" sh -c '$(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0 && exec $(GO) run github.com/goreleaser/goreleaser/v2@v2.18.2 "$$@"' goreleaser
+
 .DEFAULT_GOAL := help
-.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools
+.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools image release snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,3 +119,12 @@ vuln: ## known vulnerabilities in what we depend on; needs the network
 tools: ## build the pinned tools now instead of on first use
 	$(TOOL) golangci-lint version
 	$(TOOL) govulncheck -version
+
+image: ## build the container image IMAGE with buildah, without a daemon
+	sh deploy/build-image.sh $(IMAGE)
+
+release: ## make a release of the current tag, as a draft on GitHub; needs GITHUB_TOKEN
+	$(RELEASE) release --clean
+
+snapshot: ## make what a release has, without a tag, in dist/
+	$(RELEASE) release --clean --snapshot

@@ -16,7 +16,7 @@ func healthCommand() command.Command {
 		Long: `Asks the server once whether it is ready, and prints one line. It needs no key.
 
 Exit codes: 0 it is ready · 3 it does not answer · 4 it is not ready; the output says why`,
-		Example: `  weir health --server http://127.0.0.1:7070`,
+		Example: `  weir health --server http://127.0.0.1:8080`,
 		Args:    command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			at := link.Server{Tries: 1}

@@ -62,9 +62,9 @@ func manPage(c *cobra.Command) []byte {
 	}
 	headings, groups := groupsOf(c)
 	for _, h := range headings {
-		title := strings.ToUpper(h)
+		title := h
 		if len(headings) == 1 {
-			title = "OPTIONS"
+			title = "FLAGS"
 		}
 		fmt.Fprintf(&b, ".SH %s\n", roff(title))
 		groups[h].VisitAll(func(f *pflag.Flag) {
