@@ -78,6 +78,7 @@ func TestTheImageIsTheSameWithDockerAndBuildah(t *testing.T) {
 	for what, pattern := range map[string][2]string{
 		"user": {`USER (\S+)`, `--user (\S+)`}, "volume": {`VOLUME (\S+)`, `--volume (\S+)`}, "port": {`EXPOSE (\d+)`, `--port (\d+)`},
 		"signal": {`STOPSIGNAL (\S+)`, `--stop-signal (\S+)`}, "entry": {`ENTRYPOINT (\[.*\])`, `--entrypoint '(.*?)'`},
+		"owner":    {`--chown=(\S+) \S+ /var/lib/weir`, `--chown (\S+) .* /var/lib/weir`},
 		"interval": {`--interval=(\S+)`, `--healthcheck-interval (\S+)`}, "timeout": {`--timeout=(\S+)`, `--healthcheck-timeout (\S+)`},
 	} {
 		if one, other := found(t, last, pattern[0])[0], found(t, script, pattern[1])[0]; one != other {
