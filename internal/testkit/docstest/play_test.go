@@ -29,7 +29,7 @@ const (
 // what is printed, but for ids, times and speeds.
 func TestTheGuidesPrintWhatTheySay(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
-	for _, page := range []string{"docs/server.md", "docs/http-actions.md"} {
+	for _, page := range []string{"docs/server.md", "docs/http-actions.md", "docs/moving.md"} {
 		t.Run(page, func(t *testing.T) { play(t, page) })
 	}
 }
