@@ -135,7 +135,7 @@ type BulkAction struct {
 	StartAt     time.Time  `json:"start_at,omitzero"`
 	Warnings    []string   `json:"warnings,omitempty" nullable:"false" doc:"What its rules lead to where that is probably not meant, such as a rate at which the items take a week"`
 	Note        string     `json:"note,omitempty" doc:"A note for the caller, for example about a local time that occurs twice on that day"`
-	CreatedAt   time.Time  `json:"created_at"`
+	CreatedAt   time.Time  `json:"created_at" doc:"When its id was made, in whole milliseconds: lists are in this order"`
 	StartedAt   time.Time  `json:"started_at,omitzero"`
 	FinishedAt  time.Time  `json:"finished_at,omitzero"`
 	LastError   *LastError `json:"last_error,omitempty"`

@@ -67,6 +67,9 @@ func NameMatches(name, text string) bool {
 	return s.Match(name)
 }
 
+// CreatedAt returns when the id of a bulk action or of a draft was made, to the millisecond. Lists are in that order.
+func CreatedAt(id weir.BulkID) time.Time { return stored.Began(id).UTC() }
+
 // Page returns bulk actions that a filter selects, the newest first; see [readback.Reader.Page].
 func (e *Engine) Page(ctx context.Context, f Filter, limit int) (list []*BulkAction, next weir.BulkID, err error) {
 	found, next, err := e.reader.Page(ctx, f, limit)

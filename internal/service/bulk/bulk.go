@@ -102,7 +102,7 @@ func (s *Bulks) View(ctx context.Context, b *engine.BulkAction) (api.BulkAction,
 		},
 		Counts: api.Counts(p.Counts), Duplicates: b.Duplicates(), BadLines: x.BadLines, RetryOf: string(info.RetryOf), UndoOf: x.UndoOf,
 		Schedule: x.Schedule, Template: (*api.MadeFrom)(x.From), StartAt: info.StartAt, Note: x.Note,
-		CreatedAt: cmp.Or(x.Created, info.Submitted), FinishedAt: p.Finished.UTC(),
+		CreatedAt: engine.CreatedAt(b.ID()), FinishedAt: p.Finished.UTC(),
 		LastError: LastError(p.LastError), Durability: s.store.Durability(), Losses: lossesOf(b),
 	}
 	if changes, _ := b.Changes(); changes > 0 && x.Rules != nil {
@@ -200,7 +200,7 @@ func (s *Bulks) ViewDraft(ctx context.Context, id string, d *draft.Draft) (api.B
 		Source: n.Source.API(), ItemID: n.ItemID, Columns: n.Columns, OnDuplicate: n.Duplicates, FoldIDs: n.FoldIDs, OnBadLine: n.OnBadLine, Labels: n.Labels, Callback: n.Callback.API(), Rules: n.Rules.API(),
 		Counts: api.Counts{Total: sum.Items, Ready: sum.Items}, Duplicates: sum.Duplicates, BadLines: sum.BadLines,
 		RetryOf: d.RetryOf, Schedule: d.Schedule, Template: (*api.MadeFrom)(d.From), StartAt: d.StartAt, Note: d.Note,
-		CreatedAt: d.Created, Durability: s.store.Durability(),
+		CreatedAt: engine.CreatedAt(weir.BulkID(id)), Durability: s.store.Durability(),
 	}
 	s.noteCuts(&out)
 	switch {

@@ -71,7 +71,7 @@ func (s *Creates) Create(ctx context.Context, n stored.Spec, made Made) (id stri
 		return s.orMade(ctx, made.ID, err)
 	}
 	now := time.Now().UTC()
-	d := Draft{Spec: n, Tenant: tenant, Created: now, Touched: now, State: Editing, Schedule: made.Schedule,
+	d := Draft{Spec: n, Tenant: tenant, Touched: now, State: Editing, Schedule: made.Schedule,
 		Slot: made.Slot, Start: n.Start, From: from, Given: given, Chosen: chosen}
 	if err := s.checkDraft(&d, made.By, now); err != nil {
 		return s.orMade(ctx, made.ID, err) // its upload is removed once it was created

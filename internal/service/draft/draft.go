@@ -20,7 +20,6 @@ import (
 type Draft struct {
 	Spec    stored.Spec `json:"spec"` // without items
 	Tenant  string      `json:"tenant"`
-	Created time.Time   `json:"created"`
 	Touched time.Time   `json:"touched"` // by the last append, approximately: it is not written each time
 	StartAt time.Time   `json:"start_at,omitzero"`
 	Note    string      `json:"note,omitempty"`

@@ -133,8 +133,7 @@ func (s *rules) CheckNew(n stored.Spec, tenant string) error {
 			"name the upload in each request, or use a source that can be read again")
 		n.Source = nil
 	}
-	now := time.Now().UTC()
-	if err := s.checkDraft(&Draft{Spec: n, Tenant: tenant, Created: now}, "", now); err != nil && !check.AddUnder(&bad, "", err) {
+	if err := s.checkDraft(&Draft{Spec: n, Tenant: tenant}, "", time.Now().UTC()); err != nil && !check.AddUnder(&bad, "", err) {
 		return err
 	}
 	return bad.OrNil()

@@ -301,8 +301,7 @@ func extraOf(d *Draft, sum Sum) stored.Extra {
 	return stored.Extra{
 		Steps: d.Spec.Steps, Params: d.Spec.Params, Source: d.Spec.Source, Labels: d.Spec.Labels, Canary: d.Spec.Canary,
 		Callback: d.Spec.Callback, BadLines: sum.BadLines, Schedule: d.Schedule, Slot: d.Slot, From: d.From, Note: d.Note,
-		Created: d.Created,
-		ItemID:  d.Spec.ItemID, Columns: d.Spec.Columns, Duplicates: d.Spec.Duplicates, FoldIDs: d.Spec.FoldIDs, OnBadLine: d.Spec.OnBadLine, KeepFor: d.Spec.KeepFor,
+		ItemID: d.Spec.ItemID, Columns: d.Spec.Columns, Duplicates: d.Spec.Duplicates, FoldIDs: d.Spec.FoldIDs, OnBadLine: d.Spec.OnBadLine, KeepFor: d.Spec.KeepFor,
 		Rules: &d.Spec.Rules, Layout: d.Layout,
 	}
 }

@@ -195,7 +195,7 @@ func (s *Results) submitRetry(ctx context.Context, id string, before []handling,
 		return nil, err
 	}
 	own := stored.Extra{ // nothing that depends on the time: a repeat must submit the same
-		Steps: x.Steps, Params: x.Params, Labels: x.Labels, KeepFor: x.KeepFor, UndoOf: x.UndoOf, Layout: x.Layout, Created: h.At,
+		Steps: x.Steps, Params: x.Params, Labels: x.Labels, KeepFor: x.KeepFor, UndoOf: x.UndoOf, Layout: x.Layout,
 	}
 	extra, err := json.Marshal(own)
 	if err != nil {

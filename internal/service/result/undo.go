@@ -171,7 +171,7 @@ func (s *Results) submitUndo(ctx context.Context, b *engine.BulkAction, x *store
 	if err != nil {
 		return err
 	}
-	own := stored.Extra{Params: x.Params, Labels: x.Labels, UndoOf: string(b.ID()), Created: u.At}
+	own := stored.Extra{Params: x.Params, Labels: x.Labels, UndoOf: string(b.ID())}
 	spec := weir.Spec{
 		Name: chain.Cut("undo of "+info.Name, 128), Tenant: info.Tenant, Tier: info.Tier, Priority: info.Priority,
 		Concurrency: info.Concurrency,

@@ -149,7 +149,6 @@ type Extra struct {
 	From     *MadeFrom `json:"from,omitempty"` // the template it was created from
 	UndoOf   string    `json:"undo_of,omitempty"`
 	Note     string    `json:"note,omitempty"`
-	Created  time.Time `json:"created"`
 }
 
 // ParseExtra decodes the service's data of a bulk action; it is empty for one not submitted over the
