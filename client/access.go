@@ -33,14 +33,8 @@ type AuditFilter struct {
 }
 
 func (f AuditFilter) path(format string) string {
-	at := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return t.UTC().Format(time.RFC3339Nano)
-	}
 	return with(route("audit"), "tenant", f.Tenant, "target", f.Target, "actor", f.Actor, "action", f.Action, "from",
-		at(f.From), "to", at(f.To), "format", format)
+		inQuery(f.From), "to", inQuery(f.To), "format", format)
 }
 
 // Audit yields changes, the newest first: who, what, when, from where.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/weirhq/weir/api"
 )
@@ -20,6 +21,10 @@ type Filter struct {
 	Label  string // as in key=value
 	// Template is the name of the one that they were made from.
 	Template string
+	RetryOf  string // id of the bulk action that they retry
+	UndoOf   string // id of the bulk action that they undo
+	// CreatedAfter leaves out those created before it, CreatedBefore those created at it or later. Zero: none.
+	CreatedAfter, CreatedBefore time.Time
 	// Progress asks for the progress of those that have not ended.
 	Progress bool
 }
@@ -41,7 +46,8 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[api.BulkAction, e
 		progress = "true"
 	}
 	return list[api.BulkAction](ctx, c, with(route(bulkActions), "state", string(f.State), "tenant", f.Tenant, "name",
-		f.Name, "label", f.Label, "template", f.Template, "progress", progress))
+		f.Name, "label", f.Label, "template", f.Template, "retry_of", f.RetryOf, "undo_of", f.UndoOf,
+		"created_after", inQuery(f.CreatedAfter), "created_before", inQuery(f.CreatedBefore), "progress", progress))
 }
 
 // Append adds the items of a body to a draft, all of them or none: NDJSON

@@ -91,6 +91,14 @@ func route(parts ...string) string {
 	return b.String()
 }
 
+// inQuery writes a time as a value of a query; the zero time is empty.
+func inQuery(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
 // with adds a query; empty values are left out.
 func with(path string, pairs ...string) string {
 	q := url.Values{}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"strconv"
-	"time"
 
 	"github.com/weirhq/weir/api"
 )
@@ -23,12 +22,8 @@ func (c *Client) DLQ(ctx context.Context, f api.DLQFilter) iter.Seq2[api.ItemRes
 }
 
 func filtered(path string, f api.DLQFilter) string {
-	since := ""
-	if !f.Since.IsZero() {
-		since = f.Since.UTC().Format(time.RFC3339)
-	}
 	return with(path, "bulk_action", f.BulkAction, "tenant", f.Tenant, "action", f.Action, "step", f.Step,
-		"code", f.Code, "message", f.Message, "since", since, "expression", f.Expression)
+		"code", f.Code, "message", f.Message, "since", inQuery(f.Since), "expression", f.Expression)
 }
 
 // DLQResults streams such items as csv or ndjson. The caller closes it.

@@ -10,8 +10,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -162,6 +164,24 @@ func afterwards(t *testing.T, c *client.Client, id string) {
 	for _, err := range c.Watch(ctx, made.BulkActions[0].ID) { // one that its owner has not read yet may be missing in lists
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+	before, err := c.Get(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range []client.Filter{{RetryOf: id}, {CreatedAfter: before.CreatedAt, CreatedBefore: before.CreatedAt.Add(time.Millisecond)}, {UndoOf: id},
+		{CreatedBefore: before.CreatedAt}} {
+		want := [][]string{{made.BulkActions[0].ID}, {id}, nil, nil}[i]
+		var got []string
+		for b, err := range c.List(ctx, f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, b.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v lists %v, want %v", f, got, want)
 		}
 	}
 	listed := 0

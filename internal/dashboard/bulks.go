@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"html/template"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weirhq/weir/api"
-	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/dashboard/format"
 )
 
@@ -31,52 +31,62 @@ type line struct {
 // listPage lists bulk actions. Its address holds the filters.
 type listPage struct {
 	Lines     []line
-	Filter    client.Filter
+	Filter    url.Values // as in the address
+	Fault     string     // what is wrong with its times
 	States    []choice
 	Templates []choice
-	Older     template.URL // query of the next page
 	First     bool         // it is the first page
-	Filtered  bool
+	Newest    template.URL // query of the first page
+	Older     template.URL // query of the next page
 	Note      string
 }
 
 // bulkActions lists bulk actions, the newest first.
 func (d *Dashboard) bulkActions(ctx context.Context, v *visit) (content, error) {
-	q := v.URL.Query()
-	f := client.Filter{State: api.State(q.Get("state")), Tenant: strings.TrimSpace(q.Get("tenant")), Name: strings.TrimSpace(q.Get("name")),
-		Label: strings.TrimSpace(q.Get("label")), Template: q.Get("template")}
-	page := listPage{Filter: f, First: q.Get("cursor") == "", Filtered: f != client.Filter{}}
-	page.States = choices(string(f.State), "All", "", "Running", "running", "Awaiting approval", "awaiting_approval", "Paused", "paused",
+	q := v.kept("state", "tenant", "name", "label", "template", "from", "to")
+	from, to, fault := v.between(q)
+	cursor := v.URL.Query().Get("cursor")
+	page := listPage{Filter: q, Fault: fault, First: cursor == "", Newest: older(q)}
+	page.States = choices(q.Get("state"), "All", "", "Running", "running", "Awaiting approval", "awaiting_approval", "Paused", "paused",
 		"Stopped by a rule", "stopped", "Scheduled", "scheduled", "Draft", "draft", "Not started", "sealed", "Completed", "completed", "Cancelled", "cancelled")
-	filter := url.Values{"state": {string(f.State)}, "tenant": {f.Tenant}, "name": {f.Name}, "label": {f.Label}, "template": {f.Template},
-		"cursor": {q.Get("cursor")}, "limit": {strconv.Itoa(onPage)}, "progress": {"true"}}
-	list, err := pageOf[api.BulkAction](ctx, v, "/v1/bulk-actions", filter)
-	if err != nil {
-		return content{}, err
-	}
-	for i := range list.Data {
-		page.Lines = append(page.Lines, v.line(&list.Data[i]))
-	}
-	if page.Note = list.Note; list.HasMore {
-		filter.Set("cursor", list.NextCursor)
-		page.Older = older(filter)
-	}
+	asked := url.Values{"state": q["state"], "tenant": q["tenant"], "name": q["name"], "label": q["label"], "template": q["template"],
+		"created_after": {inQuery(from)}, "created_before": {inQuery(to)}}
 	templates, err := collect(v.api.Templates().List(ctx), 100)
 	if err != nil {
 		return content{}, err
 	}
-	page.Templates = choices(f.Template, "Any", "")
+	page.Templates = choices(q.Get("template"), "Any", "")
 	for i := range templates {
 		t := &templates[i]
-		page.Templates = append(page.Templates, choice{cmp.Or(t.Title, t.Name), t.Name, t.Name == f.Template})
+		page.Templates = append(page.Templates, choice{cmp.Or(t.Title, t.Name), t.Name, t.Name == q.Get("template")})
 	}
 	command := "weir list"
-	for _, o := range []fact{{"--state", string(f.State)}, {"--tenant", f.Tenant}, {"--name", f.Name}, {"--label", f.Label}, {"--template", f.Template}} {
-		if o.Value != "" {
-			command += " " + o.Name + " " + quoted(o.Value)
+	for _, name := range []string{"state", "tenant", "name", "label", "template", "created_after", "created_before"} {
+		if value := asked.Get(name); value != "" {
+			command += " --" + strings.ReplaceAll(name, "_", "-") + " " + quoted(value)
 		}
 	}
-	return content{Title: "Bulk actions", Nav: "Bulk actions", Page: page, Weir: []string{command}}, nil
+	if fault == "" {
+		err = page.read(ctx, v, asked, cursor)
+	}
+	return content{Title: "Bulk actions", Nav: "Bulk actions", Page: page, Weir: []string{command}}, err
+}
+
+// read reads the bulk actions that the page shows.
+func (p *listPage) read(ctx context.Context, v *visit, asked url.Values, cursor string) error {
+	asked.Set("cursor", cursor)
+	asked.Set("limit", strconv.Itoa(onPage))
+	asked.Set("progress", "true")
+	list, err := pageOf[api.BulkAction](ctx, v, "/v1/bulk-actions", asked)
+	for i := range list.Data {
+		p.Lines = append(p.Lines, v.line(&list.Data[i]))
+	}
+	if p.Note = list.Note; list.HasMore {
+		next := maps.Clone(p.Filter)
+		next.Set("cursor", list.NextCursor)
+		p.Older = older(next)
+	}
+	return err
 }
 
 // lines returns the newest bulk actions, of some states if those are not empty, and whether there are more.

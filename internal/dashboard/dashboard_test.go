@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -153,6 +154,34 @@ func TestAManagerFollowsPausesAndResumesABulkAction(t *testing.T) {
 	b.want(page, "spring growth Completed")
 	_, page = b.get("/ui/bulk-actions?state=running")
 	b.want(page, "No bulk action matches.")
+}
+
+func TestTheListIsFilteredByTimesOfTheViewer(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{send(nil)}})
+	made := n.Make(oneStep, `{"id":"u1"}`+"\n")
+	b := newBrowser(t, n).in("Pacific/Kiritimati")
+	at := made.CreatedAt.In(time.FixedZone("", 14*3600)).Truncate(time.Minute)
+	local := func(after time.Duration) string { return at.Add(after).Format("2006-01-02T15:04") }
+	for _, tt := range []struct {
+		query string
+		want  string
+	}{
+		{"from=" + local(0), "spring growth"},
+		{"from=" + local(0) + "&to=" + local(time.Minute), "spring growth"},
+		{"from=" + local(-time.Hour) + "&to=" + local(0), "No bulk action matches."},
+		{"from=" + local(time.Minute), "No bulk action matches."},
+		{"from=" + local(time.Minute) + "&to=" + local(0), "From must be before To."},
+		{"to=tomorrow", "Write dates and times such as"},
+		{"from=0001-01-01T00:00", "Write dates and times such as"},
+	} {
+		_, page := b.get("/ui/bulk-actions?" + tt.query)
+		b.want(page, tt.want)
+		if name, value, _ := strings.Cut(strings.Split(tt.query, "&")[0], "="); !strings.Contains(page, `name="`+name+`" type="datetime-local" value="`+value+`"`) {
+			t.Errorf("the filter of the page with %s has not its value of %s", tt.query, name)
+		}
+	}
+	_, page := b.get("/ui/bulk-actions?from=" + local(0))
+	b.want(page, "weir list --created-after "+at.UTC().Format(time.RFC3339), "Clear")
 }
 
 func TestACancelIsAskedForOnAPageOfItsOwn(t *testing.T) {

@@ -22,12 +22,15 @@ func makeSchedule(n *nodetest.Node, body string) (s api.Schedule) {
 }
 
 // inUTC makes the browser tell that its time zone is UTC.
-func (b *browser) inUTC() *browser {
+func (b *browser) inUTC() *browser { return b.in("UTC") }
+
+// in makes the browser tell its time zone.
+func (b *browser) in(zone string) *browser {
 	at, err := url.Parse(b.node.URL)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.web.Jar.SetCookies(at, []*http.Cookie{{Name: "weir_zone", Value: "UTC"}})
+	b.web.Jar.SetCookies(at, []*http.Cookie{{Name: "weir_zone", Value: url.QueryEscape(zone)}})
 	return b
 }
 

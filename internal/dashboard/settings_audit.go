@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"html/template"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/client"
@@ -36,56 +36,33 @@ type difference struct{ Field, Before, After string }
 func (d *Dashboard) auditPages() {
 	d.page("/settings/audit", "audit", d.audit)
 	d.download("/settings/audit/audit.csv", func(ctx context.Context, v *visit) (file, error) {
-		f, _, err := v.auditFilter()
-		if err != nil {
-			return file{}, err
+		f, _, fault := v.auditFilter()
+		if fault != "" {
+			return file{}, errors.New(fault)
 		}
 		body, err := v.api.AuditExport(ctx, f, "csv")
 		return file{Name: "audit.csv", Body: body}, err
 	})
 }
 
-// auditFields are the filters of the audit log, as in the address.
-var auditFields = []string{"action", "target", "actor", "tenant", "from", "to"}
-
-// auditFilter reads the filters of the address. Times are in the viewer's zone.
-func (v *visit) auditFilter() (f client.AuditFilter, kept url.Values, err error) {
-	kept = url.Values{}
-	for _, name := range auditFields {
-		if value := strings.TrimSpace(v.URL.Query().Get(name)); value != "" {
-			kept.Set(name, value)
-		}
-	}
+// auditFilter reads the filters of the address, and says what is wrong with their times.
+func (v *visit) auditFilter() (f client.AuditFilter, kept url.Values, fault string) {
+	kept = v.kept("action", "target", "actor", "tenant", "from", "to")
 	f = client.AuditFilter{Action: kept.Get("action"), Target: kept.Get("target"), Actor: kept.Get("actor"), Tenant: kept.Get("tenant")}
-	at := func(name string) (t time.Time) {
-		if text := kept.Get(name); text != "" && err == nil {
-			t, err = time.ParseInLocation("2006-01-02T15:04", text, v.clock.Zone)
-		}
-		return t
-	}
-	f.From, f.To = at("from"), at("to")
-	return f, kept, err
+	f.From, f.To, fault = v.between(kept)
+	return f, kept, fault
 }
 
 func (d *Dashboard) audit(ctx context.Context, v *visit) (content, error) {
-	f, kept, err := v.auditFilter()
-	page := auditPage{Tabs: v.settingsTabs("Audit log"), Filter: kept, Filtering: len(kept) > 0, Download: template.URL(kept.Encode())} //nolint:gosec // encoded
+	f, kept, fault := v.auditFilter()
+	page := auditPage{Tabs: v.settingsTabs("Audit log"), Filter: kept, Fault: fault, Filtering: len(kept) > 0, Download: template.URL(kept.Encode())} //nolint:gosec // encoded
 	c := content{Title: "Audit log", Nav: "Settings", Weir: []string{"weir audit"}}
-	if err != nil {
-		page.Fault = "Write dates and times such as 2026-12-24T09:00."
+	if fault != "" {
 		c.Page = page
 		return c, nil
 	}
-	ask := url.Values{"action": {f.Action}, "target": {f.Target}, "actor": {f.Actor}, "tenant": {f.Tenant}, "cursor": {v.URL.Query().Get("cursor")}}
-	for name, at := range map[string]time.Time{"from": f.From, "to": f.To} {
-		if !at.IsZero() {
-			ask.Set(name, at.UTC().Format(time.RFC3339))
-		}
-	}
-	list, err := pageOf[api.AuditEntry](ctx, v, "/v1/audit", ask)
-	if p := refusal(err); p != nil && p.Status == 422 {
-		page.Fault, err = p.Error(), nil
-	}
+	list, err := pageOf[api.AuditEntry](ctx, v, "/v1/audit", url.Values{"action": {f.Action}, "target": {f.Target}, "actor": {f.Actor},
+		"tenant": {f.Tenant}, "from": {inQuery(f.From)}, "to": {inQuery(f.To)}, "cursor": {v.URL.Query().Get("cursor")}})
 	if err != nil {
 		return content{}, err
 	}

@@ -238,7 +238,7 @@ func TestTheAuditLogSaysWhoChangedWhatAndHow(t *testing.T) {
 	_, page = b.get("/ui/settings/audit?from=yesterday")
 	b.want(page, "Write dates and times such as")
 	_, page = b.get("/ui/settings/audit?from=2026-01-02T00:00&to=2026-01-01T00:00")
-	b.want(page, "is not before to")
+	b.want(page, "From must be before To.")
 	status, file := b.get("/ui/settings/audit/audit.csv?action=tenant.")
 	if status != http.StatusOK || strings.Count(strings.TrimSpace(file), "\n") != 2 {
 		t.Errorf("status %d: %s", status, file)

@@ -54,13 +54,21 @@ func (s *sheet) moment(name string, zone *time.Location) time.Time {
 	if i.Value == "" {
 		return time.Time{}
 	}
+	t, ok := momentIn(zone, i.Value)
+	if !ok {
+		i.Fault = "Write a date and a time, such as 2026-12-24 09:00."
+	}
+	return t
+}
+
+// momentIn reads a time of a zone, as inputs of the type datetime-local write it.
+func momentIn(zone *time.Location, text string) (t time.Time, ok bool) {
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, i.Value, zone); err == nil {
-			return t
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return t, true
 		}
 	}
-	i.Fault = "Write a date and a time, such as 2026-12-24 09:00."
-	return time.Time{}
+	return time.Time{}, false
 }
 
 // list reads names that are separated by commas, spaces or lines.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/weirhq/weir/api"
@@ -21,8 +22,8 @@ type visit struct {
 	calls *calls // what was asked of the API
 	// connect returns a client that notes its requests elsewhere.
 	connect func(*calls) (*client.Client, error)
-	clock format.Clock
-	who   api.Whoami
+	clock   format.Clock
+	who     api.Whoami
 	// root is what all addresses of pages begin with.
 	root string
 	// readOnly says that the pages only show.
@@ -143,6 +144,44 @@ func pageOf[T any](ctx context.Context, v *visit, path string, query url.Values)
 		path += "?" + query.Encode()
 	}
 	return page, v.api.Do(ctx, http.MethodGet, path, nil, &page)
+}
+
+// kept returns those of some filters that the address sets.
+func (v *visit) kept(filters ...string) url.Values {
+	kept, q := url.Values{}, v.URL.Query()
+	for _, name := range filters {
+		if value := strings.TrimSpace(q.Get(name)); value != "" {
+			kept.Set(name, value)
+		}
+	}
+	return kept
+}
+
+// between reads the filters from and to, which are in the viewer's zone, and says what is wrong with them.
+func (v *visit) between(kept url.Values) (from, to time.Time, fault string) {
+	at := func(name string) time.Time {
+		if !kept.Has(name) {
+			return time.Time{}
+		}
+		t, ok := momentIn(v.clock.Zone, kept.Get(name))
+		if !ok || t.Unix() < 0 {
+			fault = "Write dates and times such as 2026-12-24T09:00."
+		}
+		return t
+	}
+	from, to = at("from"), at("to")
+	if fault == "" && kept.Has("from") && kept.Has("to") && !from.Before(to) {
+		fault = "From must be before To."
+	}
+	return from, to, fault
+}
+
+// inQuery writes a time as a value of a query; the zero time is empty.
+func inQuery(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 // collect returns up to most values of a list.

@@ -36,6 +36,8 @@ type (
 	Found = readback.Found
 	// Filter selects bulk actions.
 	Filter = readback.Filter
+	// Span bounds bulk actions by their ids.
+	Span = partition.Span
 	// FailingPart is some of the bulk actions with failed items.
 	FailingPart = readback.FailingPart
 	// Answer says what became of a command.
@@ -69,6 +71,9 @@ func NameMatches(name, text string) bool {
 
 // CreatedAt returns when the id of a bulk action or of a draft was made, to the millisecond. Lists are in that order.
 func CreatedAt(id weir.BulkID) time.Time { return stored.Began(id).UTC() }
+
+// FirstAt returns where the ids begin that are made at a time or later: all of those are greater, and all others less.
+func FirstAt(at time.Time) weir.BulkID { return stored.FirstAt(at) }
 
 // Page returns bulk actions that a filter selects, the newest first; see [readback.Reader.Page].
 func (e *Engine) Page(ctx context.Context, f Filter, limit int) (list []*BulkAction, next weir.BulkID, err error) {

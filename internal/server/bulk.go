@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -64,7 +66,7 @@ func (s *Server) bulkRoutes() {
 			"labels, items, source, item_id, tier, priority, start, start_at and deadline."), s.createBulk)
 	add(s, get(access.Read, "bulk_action.list", bulkPath, tag, "List bulk actions, the newest first").
 		about("A page may have fewer entries than limit, or none, even if has_more is true: a search in names looks at a bounded "+
-			"number."), s.listBulk)
+			"number. Bulk actions are in the order of created_at, and nothing is read of those before created_after."), s.listBulk)
 	add(s, get(access.Read, "bulk_action.get", bulkPath+"/{id}", tag, "Get a bulk action").
 		about("The ETag covers the rules that can be changed. It changes with them, and stays the same while counts change."), s.getBulk)
 	add(s, patch(access.Control, "bulk_action.change", bulkPath+"/{id}", tag,
@@ -167,12 +169,26 @@ type listInput struct {
 	Label  string   `query:"label" maxLength:"320" doc:"key=value, or key for any value"`
 	// Template is one that there need not be any more.
 	Template string `query:"template" maxLength:"128" doc:"Name of the template"`
-	Progress bool   `query:"progress" doc:"Adds the progress of each bulk action that has not ended"`
+	RetryOf  string `query:"retry_of" maxLength:"64" doc:"Only retries of the bulk action with this id"`
+	UndoOf   string `query:"undo_of" maxLength:"64" doc:"Only the undo of the bulk action with this id"`
+	CreatedAfter  time.Time `query:"created_after" doc:"Only bulk actions created at or after this time"`
+	CreatedBefore time.Time `query:"created_before" doc:"Only bulk actions created before this time"`
+	Progress      bool      `query:"progress" doc:"Adds the progress of each bulk action that has not ended"`
 }
 
 // filters holds the filters that a cursor belongs to.
 func (in *listInput) filters() []string {
-	return []string{"bulk", strings.Join(in.State, ","), in.Tenant, in.Name, in.Label, in.Template}
+	return []string{"bulk", strings.Join(in.State, ","), in.Tenant, in.Name, in.Label, in.Template, in.RetryOf, in.UndoOf,
+		in.CreatedAfter.Format(time.RFC3339Nano), in.CreatedBefore.Format(time.RFC3339Nano)}
+}
+
+// check refuses times between which nothing is.
+func (in *listInput) check() error {
+	if in.CreatedAfter.IsZero() || in.CreatedBefore.IsZero() || in.CreatedAfter.Before(in.CreatedBefore) {
+		return nil
+	}
+	return &weir.FieldError{Code: "bad_filter", Field: "created_after", Problem: fmt.Sprintf("%s is not before created_before, %s",
+		in.CreatedAfter.Format(time.RFC3339Nano), in.CreatedBefore.Format(time.RFC3339Nano)), Fix: "swap them, or leave one out"}
 }
 
 func states(names []string) (all []api.State) {
@@ -183,13 +199,16 @@ func states(names []string) (all []api.State) {
 }
 
 func (s *Server) listBulk(ctx context.Context, in *listInput) (*body[api.Page[api.BulkAction]], error) {
+	if err := in.check(); err != nil {
+		return nil, err
+	}
 	before, err := openCursor(in.Cursor, in.filters()...)
 	if err != nil {
 		return nil, err
 	}
 	who := caller(ctx)
 	f := bulk.Filter{Sees: who.Sees, Tenants: who.Tenants, States: states(in.State), Tenant: in.Tenant, Name: in.Name, Label: in.Label,
-		Template: in.Template}
+		Template: in.Template, RetryOf: in.RetryOf, UndoOf: in.UndoOf, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore}
 	list, next, err := s.svc.Bulks.List(ctx, f, before, in.Limit)
 	if err != nil {
 		return nil, err

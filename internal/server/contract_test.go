@@ -178,6 +178,7 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	c.get("/v1/series", nil)
 	c.get("/v1/bulk-actions?limit=1&state=completed&label=team%3Dgrowth", nil)
 	var retries api.Linked
+	retried := b.ID
 	c.post(at+"/retry", `{"code":"is_bad"}`, 201, &retries)
 	c.post(at+"/clone", `{}`, 201, nil)
 	segment := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -195,7 +196,15 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	for _, r := range retries.BulkActions {
 		c.Until(r.ID, api.Completed) // a bulk action is not undone while a retry of it runs
 	}
-	c.post(at+"/undo", `{}`, 201, nil)
+	var undo api.Linked
+	c.post(at+"/undo", `{}`, 201, &undo)
+	for query, want := range map[string]string{"retry_of=" + fresh.ID: "", "retry_of=" + retried: retries.BulkActions[0].ID,
+		"undo_of=" + retried: undo.BulkActions[0].ID, "undo_of=" + undo.BulkActions[0].ID: ""} {
+		var page api.Page[api.BulkAction]
+		if c.get("/v1/bulk-actions?"+query, &page); (len(page.Data) == 0) != (want == "") || want != "" && (len(page.Data) != 1 || page.Data[0].ID != want) {
+			t.Errorf("the list with %s has %d, want %q", query, len(page.Data), want)
+		}
+	}
 
 	held, b := c.draft(`{"steps":[{"action":"award"}],"canary":{"items":1},"start":true}`)
 	c.post(held+"/seal", `{}`, 200, nil)

@@ -13,11 +13,13 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/service/access"
 )
 
@@ -189,6 +191,10 @@ func (s *Server) checkQuery(u *url.URL) *problem {
 	for name, values := range all {
 		if len(values) > 1 {
 			return newProblem("bad_query", "the parameter "+clip(name)+" is there "+strconv.Itoa(len(values))+" times", "send it once")
+		}
+		if slices.Contains(times, name) && isEarly(values[0]) {
+			return ofFields([]*weir.FieldError{{Code: "bad_filter", Field: name, Problem: shorten(values[0]) + " is before 1970",
+				Fix: "name a later time, or leave it out"}})
 		}
 	}
 	return nil

@@ -60,7 +60,7 @@ var meanings = map[string]meaning{
 		"/docs lists the parameters of each route."},
 	"bad_cursor": {400, "Invalid cursor", "The cursor was modified, or belongs to another list or other filters.",
 		"Start without a cursor, and pass next_cursor unchanged."},
-	"bad_filter": {400, "Invalid filter", "A filter cannot be parsed. The detail names the position.",
+	"bad_filter": {400, "Invalid filter", "A filter cannot be parsed, or its times are not in order. The detail names the position.",
 		"Correct it. Filters compare fields such as item.country == 'DE'."},
 	"bad_expression": {422, "", "An expression of a step does not compile. The detail names the position.",
 		"Correct it. Expressions see id, item, params and the answers of earlier steps."},

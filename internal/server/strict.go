@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -118,13 +119,12 @@ func isEarly(text string) bool {
 	return err == nil
 }
 
-// isTime reports whether a field of a request is a time: by its name, at the top or in the bulk action of a schedule.
+// times are the fields and the parameters of requests that are times.
+var times = []string{"at", "created_after", "created_before", "deadline", "expires_at", "from", "since", "start_at", "to", "until"}
+
+// isTime reports whether a field of a body is a time: by its name, at the top or in the bulk action of a schedule.
 func isTime(p jsontext.Pointer) bool {
-	switch p.LastToken() {
-	case "at", "deadline", "expires_at", "from", "since", "start_at", "to", "until":
-		return p.Parent() == "" || p.Parent() == "/bulk_action"
-	}
-	return false
+	return slices.Contains(times, p.LastToken()) && (p.Parent() == "" || p.Parent() == "/bulk_action")
 }
 
 func checkNumber(dec *jsontext.Decoder, text string) *problem {

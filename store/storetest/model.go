@@ -191,7 +191,8 @@ func (m *model) check(r *rapid.T) {
 		wantRows = append(wantRows, k+"="+m.rows[k])
 	}
 	want(r, "rows", strings.Join(rows(r, m.s, part, ""), " "), strings.Join(wantRows, " "))
-	for _, of := range []store.Range{{}, {Back: true}, {After: []byte("a"), Before: []byte("b\xff")}, {Prefix: []byte("b"), Back: true}} {
+	for _, of := range []store.Range{{}, {Back: true}, {After: []byte("a"), Before: []byte("b\xff")}, {Prefix: []byte("b"), Back: true},
+		{Prefix: []byte("b"), After: []byte("b"), Before: []byte("b\xff\x01"), Back: true}} {
 		in := slices.DeleteFunc(slices.Sorted(maps.Keys(m.rows)), func(k string) bool {
 			return !strings.HasPrefix(k, string(of.Prefix)) || of.After != nil && k <= string(of.After) || of.Before != nil && k >= string(of.Before)
 		})

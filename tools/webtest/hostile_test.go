@@ -164,7 +164,7 @@ var (
 	typed = []string{"/ui/new", "/ui/schedules/new", "/ui/settings/new/action", "/ui/settings/new/connection", "/ui/settings/new/template",
 		"/ui/settings/new/tenant", "/ui/settings/new/webhook", "/ui/settings/new/key", "/ui/resources?of=award", "/ui/lanes", "/ui/simulator",
 		"/ui/settings/actions/award/test", "/ui/failed", "/ui/settings/audit"}
-	asked = []string{"/ui/bulk-actions?name=%[1]s&tenant=%[1]s&label=%[1]s", "/ui/bulk-actions?state=%[1]s&template=%[1]s&cursor=%[1]s", "/ui/failed?message=%[1]s",
+	asked = []string{"/ui/bulk-actions?name=%[1]s&tenant=%[1]s&label=%[1]s", "/ui/bulk-actions?state=%[1]s&template=%[1]s&cursor=%[1]s", "/ui/bulk-actions?from=%[1]s&to=%[1]s", "/ui/failed?message=%[1]s",
 		"/ui/failed?code=%[1]s&action=%[1]s&tenant=%[1]s&group=%[1]s", "/ui/settings/audit?action=%[1]s&target=%[1]s&actor=%[1]s&from=%[1]s", "/ui/resources?of=%[1]s&rate=%[1]s",
 		"/ui/lanes?lane=%[1]s", "/ui/new?template=%[1]s", "/ui/simulator?rate=%[1]s&workers=%[1]s&of=%[1]s", "/ui/bulk-actions/%[1]s", "/ui/items/%[1]s", "/ui/settings/%[1]s", "/ui/%[1]s"}
 )

@@ -161,6 +161,7 @@ func (s *scene) bulkPages(add func(_, _ string), after func(_, _ string, _ func(
 	add("list", "/ui/bulk-actions")
 	add("list filtered", "/ui/bulk-actions?state=completed&tenant=growth&label=team%3Dcrm")
 	add("list empty", "/ui/bulk-actions?name=nothing")
+	add("list of times", "/ui/bulk-actions?from=2026-01-02T00:00&to=2026-01-01T00:00")
 	of := "/ui/bulk-actions/"
 	for _, id := range []string{s.completed, s.awaiting, s.paused, s.sealed, s.draft} {
 		add("bulk action", of+id)

@@ -70,6 +70,8 @@ type listOptions struct {
 	out    command.Format
 	filter client.Filter
 	state  string
+	after  string
+	before string
 	limit  *int
 }
 
@@ -80,13 +82,23 @@ func (o *listOptions) bind(fs *pflag.FlagSet) {
 		fs.StringVar(&o.filter.Name, "name", "", "only bulk actions whose names have words that begin like those of this `TEXT`")
 		fs.StringVar(&o.filter.Label, "label", "", "only bulk actions with this label: `KEY=VALUE`, or KEY for any value")
 		fs.StringVar(&o.filter.Template, "template", "", "only bulk actions created from the template `NAME`")
+		fs.StringVar(&o.filter.RetryOf, "retry-of", "", "only retries of the bulk action `ID`")
+		fs.StringVar(&o.filter.UndoOf, "undo-of", "", "only the undo of the bulk action `ID`")
+		fs.StringVar(&o.after, "created-after", "", "only bulk actions created at or after this `TIME`, as in 24h or 2030-01-31T18:00:00Z")
+		fs.StringVar(&o.before, "created-before", "", "only bulk actions created before this `TIME`, as in 2h or 2030-01-31T18:00:00Z")
 		o.limit = command.LimitFlag(fs, 50)
 	})
 	o.out.Bind(fs)
 	o.target.Bind(fs)
 }
 
-func (o *listOptions) run(ctx context.Context, l *link.Link) error {
+func (o *listOptions) run(ctx context.Context, l *link.Link) (err error) {
+	if o.filter.CreatedAfter, err = command.Ago("--created-after", o.after); err != nil {
+		return err
+	}
+	if o.filter.CreatedBefore, err = command.Ago("--created-before", o.before); err != nil {
+		return err
+	}
 	o.filter.State = api.State(o.state)
 	if o.state != watch.Interrupted || l.Local == nil {
 		return command.List(l.Printer, watch.BulkViewAt(l), l.List(ctx, o.filter), *o.limit)
@@ -106,7 +118,8 @@ func listCommand() command.Command {
 		Use: "list", Short: "list bulk actions, the newest first",
 		Long: "Lists the bulk actions of a server, or the runs in a data directory, the newest first." + link.Elsewhere,
 		Example: `  weir list                                                  the runs in .weir
-  weir list --server https://weir.example.com --state running`,
+  weir list --server https://weir.example.com --state running
+  weir list --created-after 48h --created-before 24h`,
 		Args: command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			o := &listOptions{}

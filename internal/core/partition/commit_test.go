@@ -92,7 +92,7 @@ func TestDamagedRowsAreFound(t *testing.T) {
 		}
 		if key[0] == kindTerm {
 			read = func() error {
-				_, err := EntriesOf(b.rows, Term(key[:9]), "", 1)
+				_, err := EntriesOf(b.rows, Term(key[:9]), Span{}, 1)
 				return err
 			}
 		}

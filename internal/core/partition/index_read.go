@@ -29,18 +29,30 @@ func (e *Entry) read(key, value []byte) error {
 	return nil
 }
 
-// pageOf reads a part of the entries under a key that ends before the id, the newest before an id first; "": all.
-func pageOf(rows PagedRows, prefix []byte, before weir.BulkID, limit int) ([]store.Row, error) {
+// Span bounds bulk actions by their ids, which are in the order of time. The zero value has all.
+type Span struct {
+	After  weir.BulkID // this one and older ones are left out; "": none
+	Before weir.BulkID // this one and newer ones are left out; "": none
+}
+
+// Has reports whether a bulk action is in the span.
+func (s Span) Has(id weir.BulkID) bool { return id > s.After && (s.Before == "" || id < s.Before) }
+
+// pageOf reads a part of the entries under a key that ends before the id, the newest in a span first.
+func pageOf(rows PagedRows, prefix []byte, in Span, limit int) ([]store.Row, error) {
 	r := store.Range{Prefix: prefix, Back: true}
-	if before != "" {
-		r.Before = append(slices.Clone(prefix), before...)
+	if in.After != "" {
+		r.After = append(slices.Clone(prefix), in.After...)
+	}
+	if in.Before != "" {
+		r.Before = append(slices.Clone(prefix), in.Before...)
 	}
 	return rows.Page(r, limit)
 }
 
-// EntriesOf returns up to limit bulk actions that have a term, the newest before one first; "": all.
-func EntriesOf(rows PagedRows, t Term, before weir.BulkID, limit int) ([]Entry, error) {
-	page, err := pageOf(rows, []byte(t), before, limit)
+// EntriesOf returns up to limit bulk actions that have a term, the newest in a span first.
+func EntriesOf(rows PagedRows, t Term, in Span, limit int) ([]Entry, error) {
+	page, err := pageOf(rows, []byte(t), in, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +129,8 @@ func ReadAll(rows ManyRows, ids []weir.BulkID) ([]*Stored, error) {
 }
 
 // NewestOf returns up to limit bulk actions and shards, as [EntriesOf] does.
-func NewestOf(rows PagedRows, before weir.BulkID, limit int) ([]Entry, error) {
-	page, err := pageOf(rows, []byte{kindSpec}, before, limit)
+func NewestOf(rows PagedRows, in Span, limit int) ([]Entry, error) {
+	page, err := pageOf(rows, []byte{kindSpec}, in, limit)
 	if err != nil {
 		return nil, err
 	}

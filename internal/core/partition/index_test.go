@@ -61,7 +61,7 @@ func (b *bench) wantIndex() {
 
 func (b *bench) found(t Term) (ids []string) {
 	b.t.Helper()
-	list, err := EntriesOf(b.rows, t, "", 10)
+	list, err := EntriesOf(b.rows, t, Span{}, 10)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestTheIndexFollowsStatesFailuresAndRemoval(t *testing.T) {
 			t.Errorf("due %d after the end: %v, %v; want %s", now-status.Finished, due, err, want)
 		}
 	}
-	list, err := EntriesOf(b.rows, StateTerm(weir.BulkCompleted), "", 10)
+	list, err := EntriesOf(b.rows, StateTerm(weir.BulkCompleted), Span{}, 10)
 	if err != nil || len(list) != 1 || list[0] != (Entry{"ba_a", "one", "n ba_a"}) {
 		t.Errorf("completed finds %v, %v", list, err)
 	}

@@ -24,8 +24,8 @@ type Filter struct {
 	Name string // with a name that a search for this matches
 	// Sees leaves out bulk actions by tenant; nil: none.
 	Sees func(tenant string) bool
-	// Before leaves out this bulk action and newer ones: where a page ended, another goes on.
-	Before weir.BulkID
+	// Span leaves out bulk actions by their ids. Where a page ended, another goes on before that.
+	partition.Span
 }
 
 // lookAhead bounds how many entries of the index a page looks at beyond those that it shows, over all partitions.
@@ -94,7 +94,7 @@ func (r *Reader) merge(ctx context.Context, f Filter, limit int) (*merged, error
 	groups, keep := f.groups(), f.keep()
 	for p := range r.Partitions() {
 		m.parts = append(m.parts, &listing{
-			from: r, no: p, groups: groups, keep: keep, before: f.Before,
+			from: r, no: p, groups: groups, keep: keep, span: f.Span,
 			size: min(max(leastEntries, 2*limit/r.Partitions()), mostEntries),
 		})
 	}
@@ -112,7 +112,7 @@ func (m *merged) next(ctx context.Context) (weir.BulkID, error) {
 		for _, l := range m.parts {
 			switch {
 			case len(l.found) == 0 && !l.over:
-				m.rest = max(m.rest, l.before)
+				m.rest = max(m.rest, l.span.Before)
 			case len(l.found) > 0 && (first == nil || l.found[0] > first.found[0]):
 				first = l
 			}

@@ -34,6 +34,9 @@ func newPast(t *testing.T, r *rand.Rand, n int) *past {
 	for i := range n {
 		home := r.IntN(partitions)
 		c := &partition.Created{ID: stored.NewID(home), Name: fmt.Sprint([]string{"", "Winter ", "winterreise-2/"}[r.IntN(3)], "name", r.IntN(4)), Tenant: fmt.Sprint("t", r.IntN(5)), Items: 1}
+		if i > 3 && r.IntN(3) == 0 {
+			c.RetryOf = p.all[r.IntN(3)].id
+		}
 		for k := range 3 {
 			if r.IntN(3) == 0 {
 				c.Terms = partition.AppendHash(c.Terms, partition.TextTerm(fmt.Sprint("label", k)))
@@ -83,6 +86,7 @@ func (p *past) want(f *Filter) (ids []weir.BulkID) {
 		case slices.ContainsFunc(f.Terms, func(text string) bool { return !has(text) }):
 		case f.Failed && (b.Status == nil || b.Status.Failed == 0):
 		case f.Sees != nil && !f.Sees(b.Spec.Tenant):
+		case !f.Has(b.id) || f.RetryOf != "" && b.Spec.RetryOf != f.RetryOf:
 		case !names.Match(b.Spec.Name):
 		default:
 			ids = append(ids, b.id)
@@ -91,7 +95,8 @@ func (p *past) want(f *Filter) (ids []weir.BulkID) {
 	return ids
 }
 
-func drawFilter(r *rand.Rand) (f Filter) {
+// draw draws a filter. Half of them are of a span, which may be empty, and begin and end at bulk actions or beside them.
+func (p *past) draw(r *rand.Rand) (f Filter) {
 	for range r.IntN(3) {
 		f.Tenants = append(f.Tenants, fmt.Sprint("t", r.IntN(6)))
 	}
@@ -109,6 +114,16 @@ func drawFilter(r *rand.Rand) (f Filter) {
 		without := fmt.Sprint("t", r.IntN(5))
 		f.Sees = func(tenant string) bool { return tenant != without }
 	}
+	some := func() weir.BulkID { return p.all[r.IntN(len(p.all))].id + []weir.BulkID{"", "0"}[r.IntN(2)] }
+	if r.IntN(2) == 0 {
+		f.After = some()
+	}
+	if r.IntN(2) == 0 {
+		f.Before = some()
+	}
+	if r.IntN(6) == 0 {
+		f.RetryOf = p.all[r.IntN(len(p.all))].Spec.RetryOf
+	}
 	return f
 }
 
@@ -117,13 +132,13 @@ func TestPagesHaveWhatAFilterSelectsOnceAndInOrder(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := newPast(t, r, 30+r.IntN(300))
 		for range 40 {
-			f, limit, early := drawFilter(r), 1+r.IntN(60), 0
+			f, limit, early := p.draw(r), 1+r.IntN(60), 0
 			p.reader.ahead = 1 + r.IntN(400)
 			want := p.want(&f)
 			var got []weir.BulkID
-			for f.Before = ""; ; early++ {
+			for of := f; ; early++ {
 				list, next, err := p.reader.Page(t.Context(), f, limit)
-				if err != nil || len(list) > limit || next != "" && f.Before != "" && next >= f.Before || early > len(p.all) {
+				if err != nil || len(list) > limit || next != "" && !of.Has(next) || next != "" && f.Before != "" && next >= f.Before || early > len(p.all) {
 					t.Fatalf("seed %d: page of %d of %d before %q goes on before %q, %v", seed, len(list), limit, f.Before, next, err)
 				}
 				for _, b := range list {
@@ -164,6 +179,34 @@ func TestAPageReadsAboutAsManyRowsAsItShows(t *testing.T) {
 		}
 	}
 }
+
+func TestASpanReadsOnlyWhatIsInIt(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	p := newPast(t, r, 3000)
+	s := &counted{Source: p.reader.store}
+	p.reader.store = s
+	middle := p.all[1500].id
+	for _, tt := range []struct {
+		span       partition.Span
+		want, rows int
+	}{
+		{partition.Span{After: middle, Before: middle + "0"}, 0, 0},
+		{partition.Span{After: p.all[1510].id, Before: middle}, 9, 60},
+		{partition.Span{After: p.all[9].id}, 9, 60},
+		{partition.Span{Before: p.all[2990].id}, 9, 60},
+	} {
+		for _, f := range []Filter{{}, {Tenants: []string{"t0", "t1", "t2", "t3", "t4"}}, {States: everyState}, {Name: "n"}} {
+			f.Span, s.rows = tt.span, 0
+			list, next, err := p.reader.Page(t.Context(), f, 50)
+			if err != nil || len(list) != tt.want || next != "" || s.rows > tt.rows {
+				t.Errorf("%+v has %d bulk actions and goes on before %q, %v, and reads %d rows; want all %d and %d rows at most", f, len(list), next, err,
+					s.rows, tt.want, tt.rows)
+			}
+		}
+	}
+}
+
+var everyState = []weir.BulkState{0, 1, 2, 3, 4, 5, 6, 7, 8}
 
 func TestASearchComparesNamesInTheIndexAndReadsOnlyWhatItShows(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))

@@ -24,8 +24,8 @@ type listing struct {
 	driver int // the group whose entries are read; those of the others are looked up
 	size   int // entries that are read next
 
-	before weir.BulkID // all from this one on were looked at
-	over   bool        // nothing is left to read
+	span   partition.Span // that was not looked at
+	over   bool           // nothing is left to read
 	found  []weir.BulkID
 	unread map[weir.BulkID]*partition.Created // messages that the owner has not read, newest first in found
 }
@@ -34,7 +34,7 @@ type listing struct {
 func (l *listing) begin(ctx context.Context, f *Filter) error {
 	l.unread = map[weir.BulkID]*partition.Created{}
 	err := stored.EachMessage(ctx, l.no, l.from.store.Peek, func(c *partition.Created, _ string) bool {
-		if c != nil && f.meansUnread(c) && (f.Before == "" || c.ID < f.Before) {
+		if c != nil && f.Has(c.ID) && f.meansUnread(c) {
 			l.unread[c.ID] = c
 		}
 		return true
@@ -90,12 +90,12 @@ func (l *listing) choose(ctx context.Context) error {
 // entries reads the next entries of a group, and reports whether there are no more.
 func (l *listing) entries(rows stored.Rows, group int) (list []partition.Entry, whole bool, err error) {
 	if len(l.groups) == 0 {
-		list, err = partition.NewestOf(rows, l.before, l.size)
+		list, err = partition.NewestOf(rows, l.span, l.size)
 		return list, len(list) < l.size, err
 	}
 	cut := weir.BulkID("") // no entry beyond it was read of all terms
 	for _, t := range l.groups[group].terms {
-		some, err := partition.EntriesOf(rows, t, l.before, l.size)
+		some, err := partition.EntriesOf(rows, t, l.span, l.size)
 		if err != nil {
 			return nil, false, err
 		}
@@ -134,12 +134,12 @@ func (l *listing) more(ctx context.Context) (n int, err error) {
 		l.found = append(l.found, e.ID)
 	}
 	for id := range l.unread {
-		if id >= until && (l.before == "" || id < l.before) {
+		if id >= until && l.span.Has(id) {
 			l.found = append(l.found, id)
 		}
 	}
 	slices.SortFunc(l.found, newestFirst)
-	l.before, l.over, l.size = until, whole, min(2*l.size, mostEntries)
+	l.span.Before, l.over, l.size = until, whole, min(2*l.size, mostEntries)
 	return n, nil
 }
 

@@ -34,7 +34,7 @@ const (
 // that may have it. Of the others it opens only the blocks that may contain the id.
 func (r *Reader) Lookup(ctx context.Context, id string, o LookupOptions) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
-		ids, err := r.Found(ctx, Filter{Item: filter.HashString(id), Before: o.Before})
+		ids, err := r.Found(ctx, Filter{Item: filter.HashString(id), Span: partition.Span{Before: o.Before}})
 		left := o.Most
 		for batch := range slices.Chunk(ids, lookupAhead) {
 			var found [][]Found

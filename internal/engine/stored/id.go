@@ -41,6 +41,14 @@ func Began(id weir.BulkID) time.Time {
 	return u.Timestamp()
 }
 
+// FirstAt returns where the ids begin that are made at a time or later: all of those are greater, and all others less.
+func FirstAt(at time.Time) weir.BulkID {
+	var id ulid.ULID
+	ms := max(at.Add(time.Millisecond-time.Nanosecond).UnixMilli(), 0) // the next whole one: ids have no parts of it
+	_ = id.SetTime(min(uint64(ms), ulid.MaxTime()))                    // fails beyond
+	return weir.BulkID(idPrefix + strings.ToLower(id.String()))
+}
+
 // window is how many milliseconds the ids span that share the first seven of the ten characters of their time.
 const window = 1 << 15
 

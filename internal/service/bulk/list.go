@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -25,6 +25,22 @@ type Filter struct {
 	Tenant  string
 	// Template is the name of the template they were created from.
 	Template string
+	RetryOf  string // id of the bulk action that they retry
+	UndoOf   string // id of the bulk action that they undo
+	// CreatedAfter leaves out those created before it, CreatedBefore those created at it or later. Zero: none.
+	CreatedAfter, CreatedBefore time.Time
+}
+
+// span returns what is older than a place and between the times of the filter.
+func (f *Filter) span(before string) (in engine.Span) {
+	in.Before = weir.BulkID(before)
+	if !f.CreatedAfter.IsZero() {
+		in.After = engine.FirstAt(f.CreatedAfter)
+	}
+	if first := engine.FirstAt(f.CreatedBefore); !f.CreatedBefore.IsZero() && (before == "" || first < in.Before) {
+		in.Before = first
+	}
+	return in
 }
 
 // ListNote says why lists may be incomplete; empty: they are complete.
@@ -44,13 +60,12 @@ func (s *Bulks) List(ctx context.Context, f Filter, before string, limit int) (l
 	if err != nil {
 		return nil, "", err
 	}
+	in := f.span(before)
+	drafts = slices.DeleteFunc(drafts, func(id string) bool { return !in.Has(weir.BulkID(id)) })
 	slices.Reverse(drafts) // they are in the order of ids
-	if before != "" {
-		drafts = drafts[sort.Search(len(drafts), func(i int) bool { return drafts[i] < before }):]
-	}
 	var page []*engine.BulkAction
 	var end weir.BulkID
-	if of := f.submitted(before); len(f.States) == 0 || len(of.States) > 0 {
+	if of := f.submitted(in); len(f.States) == 0 || len(of.States) > 0 {
 		if page, end, err = s.engine.Page(ctx, of, limit); err != nil {
 			return nil, "", err
 		}
@@ -108,8 +123,8 @@ func (s *Bulks) shown(ctx context.Context, id string, b *engine.BulkAction, f *F
 const mostTenants = 32
 
 // submitted returns what the filter asks of bulk actions that were submitted.
-func (f *Filter) submitted(before string) engine.Filter {
-	of := engine.Filter{Before: weir.BulkID(before)}
+func (f *Filter) submitted(in engine.Span) engine.Filter {
+	of := engine.Filter{Span: in, RetryOf: weir.BulkID(f.RetryOf)}
 	for s := weir.BulkRunning; s <= weir.BulkAwaiting; s++ {
 		if slices.Contains(f.States, StateOf(s)) {
 			of.States = append(of.States, s)
@@ -120,6 +135,9 @@ func (f *Filter) submitted(before string) engine.Filter {
 	}
 	if f.Template != "" {
 		of.Terms = append(of.Terms, stored.TemplateTerm(f.Template))
+	}
+	if f.UndoOf != "" {
+		of.Terms = append(of.Terms, stored.UndoTerm(f.UndoOf))
 	}
 	switch {
 	case f.Tenant != "":
@@ -141,5 +159,6 @@ func (f *Filter) match(b *api.BulkAction) bool {
 	return (f.Sees == nil || f.Sees(b.Tenant)) && (len(f.States) == 0 || slices.Contains(f.States, b.State)) &&
 		(f.Tenant == "" || b.Tenant == f.Tenant) && engine.NameMatches(b.Name, f.Name) &&
 		(f.Label == "" || has && (!exact || value == want)) &&
-		(f.Template == "" || b.Template != nil && b.Template.Name == f.Template)
+		(f.Template == "" || b.Template != nil && b.Template.Name == f.Template) &&
+		(f.RetryOf == "" || b.RetryOf == f.RetryOf) && (f.UndoOf == "" || b.UndoOf == f.UndoOf)
 }
