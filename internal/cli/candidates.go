@@ -103,7 +103,9 @@ func complete(env *command.Env, c *cobra.Command) {
 		if few := wordsOf(c, f); few != nil {
 			offer(c, f, cobra.FixedCompletions(few, cobra.ShellCompDirectiveNoFileComp))
 		} else if at, known := flagged[f.Name]; known {
-			offer(c, f, func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { return at.candidates(env, c, begun) })
+			offer(c, f, func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return at.candidates(env, c, begun)
+			})
 		} else if placeholder != "FILE" && placeholder != "DIR" && placeholder != "" {
 			offer(c, f, cobra.NoFileCompletions)
 		}

@@ -173,7 +173,10 @@ func (v *visit) between(kept url.Values) (from, to time.Time, fault string) {
 	if fault == "" && kept.Has("from") && kept.Has("to") && !from.Before(to) {
 		fault = "From must be before To."
 	}
-	return from, to, fault
+	if fault != "" {
+		return time.Time{}, time.Time{}, fault
+	}
+	return from, to, ""
 }
 
 // inQuery writes a time as a value of a query; the zero time is empty.

@@ -209,17 +209,13 @@ func (b *BulkAction) change(ctx context.Context, r weir.Rules, how partition.Com
 
 // command is durable when it returns, and takes effect as soon as the owner reads it.
 func (b *BulkAction) command(ctx context.Context, c partition.Command) error {
-	c.ID = b.ID()
+	c.ID, c.Sent = b.ID(), time.Now().UnixNano()
 	verb := c.Verb
 	if verb != partition.Change {
 		c.Mark = rand.Text()[:markLength]
 	}
 	if problem := badText(c.Reason, 256); problem != "" {
 		return &weir.FieldError{Code: "bad_text", Field: "reason", Problem: problem, Fix: "use at most 256 printable characters"}
-	}
-	body, err := partition.EncodeCommand(c)
-	if err != nil {
-		return err
 	}
 	_, status, err := partition.ReadStatus(stored.At(ctx, b.engine.store, b.Home), b.ID())
 	if err == nil && status.State.Final() {
@@ -230,7 +226,7 @@ func (b *BulkAction) command(ctx context.Context, c partition.Command) error {
 			return fmt.Errorf("%s %s: %w", verb, b.ID(), err)
 		}
 	}
-	if err := b.engine.past.Command(ctx, b.Home, body); err != nil {
+	if err := b.engine.past.Command(ctx, b.Home, c); err != nil {
 		return fmt.Errorf("%s %s: %w", verb, b.ID(), err)
 	}
 	if verb == partition.Resume && status != nil {

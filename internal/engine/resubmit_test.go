@@ -68,3 +68,51 @@ func TestASubmitThatWaitsForItsCommitIsNotSubmittedAgain(t *testing.T) {
 		})
 	}
 }
+
+// A node repeats its first command to a partition within a second, since it does not know yet which incarnation of the
+// store had it.
+func TestACommandThatIsRepeatedDoesNotUndoANewerOneOfAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := weir.Action[int, string]{Name: "call", BatchSize: 1, Handle: func(_ context.Context, b *weir.Batch[int, string]) error {
+			time.Sleep(time.Second)
+			b.DoneRest()
+			return nil
+		}}
+		s := &patient{timeMachine: newTimeMachine()}
+		o := engine.Options{Partitions: 2, Slots: 2, LeaseFor: 3 * time.Second}
+		r := start(t, s, o, action(a))
+		homes := map[int]*engine.BulkAction{}
+		for len(homes) < 2 {
+			sp := spec(a)
+			sp.Tenant = fmt.Sprint("tenant ", len(homes), time.Now().UnixNano())
+			b := submit(t, r, sp, numbers(20))
+			homes[b.Home] = b
+		}
+		time.Sleep(2500 * time.Millisecond)
+		one, other := open(t, s, o, action(a)), open(t, s, o, action(a))
+		got := func(node *rig, b *engine.BulkAction) *engine.BulkAction {
+			b, err := node.Get(t.Context(), b.ID())
+			must(t, err)
+			return b
+		}
+		must(t, got(one, homes[0]).Resume(t.Context(), "looks after the partition of the other from now on"))
+		time.Sleep(300 * time.Millisecond)
+		before := s.appended.Load()
+		must(t, got(one, homes[1]).Pause(t.Context(), "by one"))
+		time.Sleep(200 * time.Millisecond)
+		must(t, got(other, homes[1]).Resume(t.Context(), "by the other"))
+		if n := s.appended.Load() - before; n != 2 {
+			t.Fatalf("%d messages were sent, want the two commands: the first was repeated too early", n)
+		}
+		time.Sleep(3 * time.Second)
+		if n := s.appended.Load() - before; n < 3 {
+			t.Fatal("no command was repeated")
+		}
+		p, err := homes[1].Now(t.Context())
+		must(t, err)
+		if p.State != weir.BulkRunning {
+			t.Fatalf("it is %v after the resume, want it to run", p.State)
+		}
+		wantCounts(t, wait(t, homes[1]), 20, 0, 0)
+	})
+}

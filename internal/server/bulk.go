@@ -168,9 +168,9 @@ type listInput struct {
 	Name   string   `query:"name" maxLength:"128" doc:"Words of the name, or how they begin, in any case and order"`
 	Label  string   `query:"label" maxLength:"320" doc:"key=value, or key for any value"`
 	// Template is one that there need not be any more.
-	Template string `query:"template" maxLength:"128" doc:"Name of the template"`
-	RetryOf  string `query:"retry_of" maxLength:"64" doc:"Only retries of the bulk action with this id"`
-	UndoOf   string `query:"undo_of" maxLength:"64" doc:"Only the undo of the bulk action with this id"`
+	Template      string    `query:"template" maxLength:"128" doc:"Name of the template"`
+	RetryOf       string    `query:"retry_of" maxLength:"64" doc:"Only retries of the bulk action with this id"`
+	UndoOf        string    `query:"undo_of" maxLength:"64" doc:"Only the undo of the bulk action with this id"`
 	CreatedAfter  time.Time `query:"created_after" doc:"Only bulk actions created at or after this time"`
 	CreatedBefore time.Time `query:"created_before" doc:"Only bulk actions created before this time"`
 	Progress      bool      `query:"progress" doc:"Adds the progress of each bulk action that has not ended"`

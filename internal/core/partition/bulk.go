@@ -27,6 +27,7 @@ type Status struct {
 	ForgivenEnded int64             `json:"forgiven_ended,omitempty"` // items ended before the last resume after a stop
 	Resumes       int64             `json:"resumes,omitempty"`        // resume commands that were read
 	Answers       Answers           `json:"answers,omitzero"`         // to the last commands
+	Sent          Sent              `json:"sent,omitzero"`            // when the newest commands were sent
 	Steps         []weir.StepCounts `json:"steps"`
 	Waited        map[string]int64  `json:"waited,omitempty"` // nanoseconds by reason
 	StartAt       int64             `json:"start_at,omitempty"`

@@ -92,8 +92,10 @@ type Command struct {
 	Reason string      `json:"reason,omitempty"`
 	At     int64       `json:"at,omitempty"`
 	Rules  *weir.Rules `json:"rules,omitempty"`
-	Of     *uint64     `json:"of,omitempty"`   // change: only if Rules has this value
-	Mark   string      `json:"mark,omitempty"` // identifies the command, to find out what became of it
+	Of     *uint64     `json:"of,omitempty"`    // change: only if Rules has this value
+	Mark   string      `json:"mark,omitempty"`  // identifies the command, to find out what became of it
+	Sent   int64       `json:"sent,omitempty"`  // when, by the sender's clock
+	Again  bool        `json:"again,omitempty"` // repeated after the store may have lost it: see Sent
 }
 
 // envelope is a message in the inbox. Exactly one field is set.
@@ -229,6 +231,14 @@ func (m *Machine) command(now int64, c *Command) {
 	b := m.bulks[c.ID]
 	if b == nil || b.state.Final() || b.away() {
 		return
+	}
+	if c.Again {
+		if c = b.status.Sent.left(c); c == nil {
+			return
+		}
+	}
+	if c.Of == nil || *c.Of == b.spec.Rules {
+		b.status.Sent.note(c)
 	}
 	was := b.stance()
 	switch c.Verb {

@@ -29,8 +29,8 @@ type sent struct {
 	stage     weir.BulkID        // name of items that were set aside; empty: it is none
 	claim     store.Claim
 	kept      *Kept
-	command   []byte
-	life      string // the incarnation in which all of it is known to be there
+	command   *partition.Command // nil: it is none
+	life      string             // the incarnation in which all of it is known to be there
 }
 
 // Kept holds the blocks of one submit, as long as there is room for them. Nil keeps nothing.

@@ -77,8 +77,12 @@ func (p *Submits) Unstaged(name weir.BulkID) {
 }
 
 // Command sends a command to a partition, and looks after it for as long as it is recent.
-func (p *Submits) Command(ctx context.Context, no int, body []byte) error {
-	s := &sent{partition: no, command: body, life: p.recent.life(no)}
+func (p *Submits) Command(ctx context.Context, no int, c partition.Command) error {
+	body, err := partition.EncodeCommand(c)
+	if err != nil {
+		return err
+	}
+	s := &sent{partition: no, command: &c, life: p.recent.life(no)}
 	if err := p.store.Append(ctx, no, body, store.Claim{}); err != nil {
 		return err
 	}
@@ -154,8 +158,14 @@ func (p *Submits) sendAgain(ctx context.Context, s *sent) error {
 	switch {
 	case s.stage != "": // without its blocks nothing can be done: who reads it says what is missing
 		return p.putBlocks(ctx, s.partition, s.stage, p.recent.blocks(s))
-	case s.created == nil:
-		return p.store.Append(ctx, s.partition, s.command, store.Claim{})
+	case s.command != nil:
+		c := *s.command
+		c.Again = true
+		body, err := partition.EncodeCommand(c)
+		if err != nil {
+			return err
+		}
+		return p.store.Append(ctx, s.partition, body, store.Claim{})
 	}
 	blocks := p.recent.blocks(s)
 	if blocks == nil {
