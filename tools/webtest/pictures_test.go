@@ -36,7 +36,7 @@ var pictures = []picture{
 	{"demo lanes", "Lanes", "How many workers each lane has, and each decision with its numbers."},
 	{"demo failed", "Failed items", "Failures by kind, with samples: retry, discard or download them."},
 	{"demo schedules", "Schedules", "What runs next, and what ran."},
-	{"list", "Bulk actions", "Filters are in the address: a view can be shared as a link."},
+	{"list", "Bulk actions", "Filters are in the address: a view can be shared as a link. Their times are in the viewer's time zone."},
 	{"bulk action items", "Items of a bulk action", "Each item with its state and its attempts."},
 	{"bulk action errors", "Errors", "The same fault of many items is one line."},
 	{"bulk action timeline", "Timeline", "What happened to it, and who did it."},
