@@ -247,6 +247,11 @@ func (b *BulkAction) Answer(now *BulkAction) Answer {
 	return Unread
 }
 
+// HasUnread reports whether commands to the bulk action wait for its owner to read them.
+func (b *BulkAction) HasUnread(ctx context.Context) (bool, error) {
+	return stored.HasCommand(ctx, b.engine.store, b.Home, b.ID())
+}
+
 // Now is the newest durable progress.
 func (b *BulkAction) Now(ctx context.Context) (weir.Progress, error) {
 	p, _, err := b.now(ctx)

@@ -183,6 +183,47 @@ func TestARepeatedCommandIsNotTold(t *testing.T) {
 	toldOnce(t, n, b.ID, "cancel")
 }
 
+func TestACommandFollowsOneThatNoOwnerHasRead(t *testing.T) {
+	for _, tt := range []struct {
+		name, spec    string
+		first, second string
+		from, to      api.State
+	}{
+		{"a resume after a pause", `"start":true`, "pause", "resume", api.Running, api.Running},
+		{"a pause after a start", `"start":false`, "start", "pause", api.Sealed, api.Paused},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n, st := onDeaf(t, raw("award", award))
+			var b api.BulkAction
+			n.Call("POST", "/v1/bulk-actions", `{"steps":[{"action":"award"}],"items":[{"id":"u1"},{"id":"u2"}],"rates":{"award":"1/h"},`+tt.spec+`}`, 201, &b)
+			if b.State == api.Draft {
+				n.Call("POST", "/v1/bulk-actions/"+b.ID+"/seal", `{}`, 200, nil)
+			}
+			n.Until(b.ID, tt.from)
+			st.deafen(never)
+			n.Call("POST", "/v1/bulk-actions/"+b.ID+"/"+tt.first, `{}`, 200, nil)
+			n.Call("POST", "/v1/bulk-actions/"+b.ID+"/"+tt.second, `{}`, 200, &b)
+			if b.State != tt.from || b.Pending != tt.second {
+				t.Errorf("the %s is answered with %s, pending %q", tt.second, b.State, b.Pending)
+			}
+			st.hear()
+			n.Eventually("both commands carried out", func() bool {
+				var l api.Events
+				n.Call("GET", "/v1/bulk-actions/"+b.ID+"/timeline", "", 200, &l)
+				n.Call("GET", "/v1/bulk-actions/"+b.ID, "", 200, &b)
+				has := func(verb string) bool {
+					return slices.ContainsFunc(l.Data, func(e api.Event) bool { return e.Kind == verb })
+				}
+				return b.State == tt.to && has(tt.first) && has(tt.second)
+			})
+			var p api.Problem
+			if n.Call("POST", "/v1/bulk-actions/"+b.ID+"/start", `{}`, 409, &p); p.Code != "wrong_state" {
+				t.Errorf("a start of what has started is refused with %+v", p)
+			}
+		})
+	}
+}
+
 func TestACommandThatNoOwnerHasReadIsPending(t *testing.T) {
 	n, st := onDeaf(t, raw("award", award))
 	var b api.BulkAction

@@ -130,11 +130,17 @@ func EncodeScale(s Scale) ([]byte, error) { return json.Marshal(envelope{Scale: 
 // to it has seen everything before it.
 func EncodeMark(mark string) ([]byte, error) { return json.Marshal(envelope{Mark: mark}) }
 
-// DecodeMessage reads an inbox message for a caller that is not the owner: it returns the bulk
-// action or the mark in it, if any.
-func DecodeMessage(msg store.Message) (c *Created, mark string, err error) {
+// Content is what callers other than the owner need of an inbox message. At most one field is set.
+type Content struct {
+	Created *Created
+	Command *Command
+	Mark    string
+}
+
+// DecodeMessage reads an inbox message for a caller that is not the owner.
+func DecodeMessage(msg store.Message) (Content, error) {
 	e, err := decode(msg)
-	return e.Created, e.Mark, err
+	return Content{e.Created, e.Command, e.Mark}, err
 }
 
 func decode(msg store.Message) (e envelope, err error) {

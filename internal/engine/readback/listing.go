@@ -33,8 +33,8 @@ type listing struct {
 // begin looks at the messages that the owner has not read, before the rows: what is read meanwhile is found there.
 func (l *listing) begin(ctx context.Context, f *Filter) error {
 	l.unread = map[weir.BulkID]*partition.Created{}
-	err := stored.EachMessage(ctx, l.no, l.from.store.Peek, func(c *partition.Created, _ string) bool {
-		if c != nil && f.Has(c.ID) && f.meansUnread(c) {
+	err := stored.EachMessage(ctx, l.no, l.from.store.Peek, func(m partition.Content) bool {
+		if c := m.Created; c != nil && f.Has(c.ID) && f.meansUnread(c) {
 			l.unread[c.ID] = c
 		}
 		return true

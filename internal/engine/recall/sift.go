@@ -22,7 +22,8 @@ func (p *Past) SiftAgain(ctx context.Context, no int, msgs []store.Message) erro
 		if !bytes.Contains(msgs[i].Body, again) {
 			continue
 		}
-		c, _, err := partition.DecodeMessage(msgs[i])
+		m, err := partition.DecodeMessage(msgs[i])
+		c := m.Created
 		if err != nil || c == nil || !c.Again {
 			continue // the machine will say what is wrong with it
 		}

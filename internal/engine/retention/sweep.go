@@ -128,11 +128,11 @@ func (s *Sweep) unread(ctx context.Context) (map[weir.BulkID]*partition.Created,
 		return nil, err
 	}
 	ids := map[weir.BulkID]*partition.Created{}
-	err = stored.EachMessage(ctx, s.Partition, s.Store.Read, func(c *partition.Created, mark string) bool {
-		if c != nil {
+	err = stored.EachMessage(ctx, s.Partition, s.Store.Read, func(m partition.Content) bool {
+		if c := m.Created; c != nil {
 			ids[c.ID] = c
 		}
-		return mark != end
+		return m.Mark != end
 	})
 	return ids, err
 }

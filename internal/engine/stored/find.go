@@ -38,13 +38,22 @@ func FindSpec(ctx context.Context, s Source, p int, id weir.BulkID) (*partition.
 
 // inInbox looks for a bulk action among the messages that its owner has not read; nil: it is not there.
 func inInbox(ctx context.Context, s store.Inbox, p int, id weir.BulkID) (spec *partition.Created, err error) {
-	err = EachMessage(ctx, p, s.Peek, func(c *partition.Created, _ string) bool {
-		if c != nil && c.ID == id {
-			spec = c
+	err = EachMessage(ctx, p, s.Peek, func(m partition.Content) bool {
+		if m.Created != nil && m.Created.ID == id {
+			spec = m.Created
 		}
 		return spec == nil
 	})
 	return spec, err
+}
+
+// HasCommand reports whether a command to a bulk action is among the messages that its owner has not read.
+func HasCommand(ctx context.Context, s store.Inbox, p int, id weir.BulkID) (has bool, err error) {
+	err = EachMessage(ctx, p, s.Peek, func(m partition.Content) bool {
+		has = m.Command != nil && m.Command.ID == id
+		return !has
+	})
+	return has, err
 }
 
 // Gone returns a *[weir.ExpiredError] if the bulk action is known to have been removed, else nil.
@@ -69,7 +78,7 @@ func IDs(ctx context.Context, s Source, p, most int, each func(Rows, func(weir.B
 		return nil
 	}
 	// The inbox is looked at first, since what is read meanwhile is found in the rows.
-	err = EachMessage(ctx, p, s.Peek, func(c *partition.Created, _ string) bool { return c == nil || add(c.ID) == nil })
+	err = EachMessage(ctx, p, s.Peek, func(m partition.Content) bool { return m.Created == nil || add(m.Created.ID) == nil })
 	if err == nil {
 		err = each(At(ctx, s, p), add)
 	}
@@ -95,7 +104,7 @@ const InboxRead = 256
 // more.
 func EachMessage(
 	ctx context.Context, p int, read func(context.Context, int, uint64, int) ([]store.Message, error),
-	yield func(c *partition.Created, mark string) bool,
+	yield func(partition.Content) bool,
 ) error {
 	for after := uint64(0); ; {
 		msgs, err := read(ctx, p, after, InboxRead)
@@ -103,11 +112,11 @@ func EachMessage(
 			return err
 		}
 		for _, m := range msgs {
-			c, mark, err := partition.DecodeMessage(m)
+			content, err := partition.DecodeMessage(m)
 			if err != nil {
 				return err
 			}
-			if !yield(c, mark) {
+			if !yield(content) {
 				return nil
 			}
 			after = m.Seq

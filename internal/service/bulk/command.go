@@ -104,12 +104,23 @@ func (s *Bulks) Cancel(ctx context.Context, id, reason string) (now api.BulkActi
 }
 
 // do sends a command to a bulk action and waits a moment for what its owner makes of it. If states are
-// given, the bulk action must be in one of them. did reports whether the command changed the bulk action; if
-// another was first, the answer is that to a later command. A command that the owner has not read
-// yet is Pending.
+// given, the bulk action must be in one of them, or on its way to another one by a command that its owner has not read.
+// did reports whether the command changed the bulk action; if another was first, the answer is that to a later command.
+// A command that the owner has not read yet is Pending.
 func (s *Bulks) do(ctx context.Context, id, verb string, command func(*engine.BulkAction) error,
 	from ...api.State) (now api.BulkAction, did bool, err error) {
 	b, now, err := s.alive(ctx, id, from...)
+	if r, refused := errors.AsType[*check.Refusal](err); refused && r.Code == "wrong_state" && now.State != api.Cancelling {
+		unread, other := b.HasUnread(ctx)
+		switch {
+		case other != nil:
+			return now, false, other
+		case unread:
+			err = nil
+		default: // the owner may have read one since the state was
+			b, now, err = s.alive(ctx, id, from...)
+		}
+	}
 	if err == nil {
 		err = command(b)
 	}

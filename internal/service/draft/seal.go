@@ -172,6 +172,11 @@ func (s *Seals) finish(ctx context.Context, id string) (*engine.BulkAction, erro
 			Fix: "send the request again", RetryAfter: time.Second}
 	}
 	b, err := s.submitStaged(ctx, id, &d, sum)
+	if err != nil {
+		if known, other := s.engine.Get(ctx, weir.BulkID(id)); other == nil { // another process was first, and may have removed what this one read
+			b, err = known, nil
+		}
+	}
 	if err == nil {
 		return s.submitted(context.WithoutCancel(ctx), id, b)
 	}
