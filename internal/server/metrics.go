@@ -1,6 +1,8 @@
 package server
 
 import (
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -21,8 +23,8 @@ func newMetrics(reg *prometheus.Registry, version string) *metrics {
 	}
 	f := promauto.With(to) // nil is fine: counted, not exported
 	f.NewGauge(prometheus.GaugeOpts{
-		Name: "weir_build_info", Help: "Always 1; the version of the program is the label.",
-		ConstLabels: prometheus.Labels{"version": version},
+		Name: "weir_build_info", Help: "Always 1; the labels tell the version of the program, its commit and the version of Go.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision(), "goversion": runtime.Version()},
 	}).Set(1)
 	return &metrics{
 		requests: f.NewHistogramVec(prometheus.HistogramOpts{
@@ -31,6 +33,19 @@ func newMetrics(reg *prometheus.Registry, version string) *metrics {
 		}, []string{"route", "method", "code"}),
 		streams: f.NewGauge(prometheus.GaugeOpts{Name: "weir_sse_clients", Help: "Open streams of events."}),
 	}
+}
+
+// revision returns the commit that the program was built from, as far as the build recorded it.
+func revision() string {
+	info, _ := debug.ReadBuildInfo()
+	if info != nil {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return "unknown"
 }
 
 func (m *metrics) request(route, method string, status int, took time.Duration) {

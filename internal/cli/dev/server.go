@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/weirhq/weir/client"
 	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/cli/command"
@@ -81,7 +80,7 @@ func newDev(ctx context.Context, url string, o options) (*dev, error) {
 	}
 	n, e, err := assembly.Open(context.WithoutCancel(ctx), assembly.Options{
 		Store: s, Guard: egress.New(egress.Policy{Allow: egress.Loopback()}), Vault: v, Steps: steps, Open: true, Tour: o.story,
-		Version: command.Version(), Metrics: prometheus.NewRegistry(), Logger: log,
+		Version: command.Version(), Metrics: command.Metrics(), Logger: log,
 	}, engine.Options{Logger: log, KeepFor: keepFor})
 	if err != nil {
 		return nil, err

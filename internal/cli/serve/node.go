@@ -183,7 +183,7 @@ func (a answering) Operators() http.Handler { return a.Handler() }
 
 // nodeParts are the parts of a whole server.
 func nodeParts(acceptLoss bool) parts {
-	p := parts{metrics: prometheus.NewRegistry()}
+	p := parts{metrics: command.Metrics()}
 	p.node = func(ctx context.Context, env *command.Env, c *config.Server, s store.Store,
 		log *slog.Logger) (*assembly.Prepared, error) {
 		return newNode(ctx, env, c, s, p.metrics, log, acceptLoss)
