@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/service/access"
@@ -20,7 +22,10 @@ func (s *Server) healthRoutes() {
 		about("Checks nothing else: a restart would not repair the store."), s.alive)
 	add(s, get("", "health.ready", "/readyz", tags, "Check that the server is ready for requests").anywhere().
 		about("Returns 503 while the store does not accept new work or provides less durability than configured, a "+
-			"partition has no owner or is stopped on any node, or the server is stopping. The response says why."), s.ready)
+			"partition has no owner or is stopped on any node, or the server is stopping. The response says why.").
+		responds(map[string]*huma.Response{"503": {Description: "Not ready", Content: map[string]*huma.MediaType{"application/json": {
+			Schema: s.schemaOf(reflect.TypeFor[api.Health]()),
+		}}}}), s.ready)
 	if s.opts.Metrics != nil {
 		s.metricsRoute()
 	}

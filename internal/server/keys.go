@@ -33,7 +33,8 @@ func (s *Server) keyRoutes() {
 	add(s, get(access.Admin, "key.get", keyPath+"/{id}", tag, "Get an API key, without its text").where(s.keysInUse), h.getKey)
 	add(s, del(access.Admin, "key.revoke", keyPath+"/{id}", tag, "Revoke an API key").where(s.keysInUse).withBody().
 		about("All servers refuse the key within a second. It cannot be restored. Its record stays."), h.revokeKey)
-	who := get("", "whoami", "/v1/whoami", tag, "Show the current API key: its scopes and tenants")
+	who := get("", "whoami", "/v1/whoami", tag, "Show the current API key: its scopes and tenants").
+		about("Any valid key may ask.")
 	who.known = true
 	add(s, who, h.whoami)
 }

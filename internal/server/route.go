@@ -108,14 +108,6 @@ func (e endpoint) forAll() endpoint {
 	return e.about(" Only for keys that are not bound to tenants.")
 }
 
-// failures are the statuses of problems that any route may answer with.
-var failures = []int{
-	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
-	http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
-	http.StatusRequestTimeout, http.StatusGone, http.StatusPreconditionFailed, http.StatusRequestEntityTooLarge,
-	http.StatusUnsupportedMediaType, http.StatusInsufficientStorage,
-}
-
 // add registers an endpoint. Its errors become problems.
 func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, error)) {
 	r := e.route
@@ -129,7 +121,6 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 		op.Description += "\n\nNeeds the scope `" + string(r.scope) + "`."
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // the guard has the limits
-	op.Errors = failures
 	if r.keyed {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: ptr(255)},

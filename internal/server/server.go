@@ -143,6 +143,7 @@ func New(o Options) *Server {
 	if err := s.uploadRoutes(); err != nil {
 		panic(err) // the settings of the protocol are ours
 	}
+	s.complete()
 	return s
 }
 
@@ -153,9 +154,9 @@ func (s *Server) config() huma.Config {
 	c.DocsPath, c.SchemasPath = "", ""
 	c.CreateHooks = nil // no $schema members in answers
 	c.RejectUnknownQueryParameters = true
-	if s.opts.Prefix != "" {
-		c.Servers = []*huma.Server{{URL: s.opts.Prefix}}
-	}
+	c.Info.Contact = &huma.Contact{Name: "weir", URL: projectURL}
+	c.Info.License = &huma.License{Name: "Apache 2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"}
+	c.Servers = []*huma.Server{{URL: cmp.Or(s.opts.Prefix, "/")}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"key": {Type: "http", Scheme: "bearer", Description: "An API key: wk_…"},
 	}

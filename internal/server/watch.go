@@ -38,7 +38,7 @@ func (s *Server) watchRoutes() {
 			"resumes the stream there: unchanged data is not sent again, and the newest state comes at once. A client that "+
 			"reconnects after `end` gets "+
 			"204, which stops an EventSource.").
-		responds(eventResponses(s.api)), ofBulk(s, s.events))
+		responds(s.eventResponses()), ofBulk(s, s.events))
 	add(s, get(access.Read, "bulk_action.error_groups", bulkPath+"/{id}/error-groups", tag,
 		"Group the failed items of a bulk action, the largest group first").
 		about("Failures with the same step, code and message form one group; numbers and ids in the message are ignored. "+
@@ -47,19 +47,18 @@ func (s *Server) watchRoutes() {
 }
 
 // eventResponses describes a stream of events: huma knows no union of their data by itself.
-func eventResponses(of huma.API) map[string]*huma.Response {
-	schemas := of.OpenAPI().Components.Schemas
+func (s *Server) eventResponses() map[string]*huma.Response {
 	var kinds []*huma.Schema
 	for _, k := range []struct {
 		name string
 		data *huma.Schema
 	}{
-		{"progress", huma.SchemaFromType(schemas, reflect.TypeFor[api.Progress]())},
-		{"state", huma.SchemaFromType(schemas, reflect.TypeFor[api.StateChange]())},
-		{"error_group", huma.SchemaFromType(schemas, reflect.TypeFor[api.ErrorGroup]())},
+		{"progress", s.schemaOf(reflect.TypeFor[api.Progress]())},
+		{"state", s.schemaOf(reflect.TypeFor[api.StateChange]())},
+		{"error_group", s.schemaOf(reflect.TypeFor[api.ErrorGroup]())},
 		{"ping", &huma.Schema{Type: huma.TypeObject}},
-		{"end", huma.SchemaFromType(schemas, reflect.TypeFor[api.StateChange]())},
-		{"problem", huma.SchemaFromType(schemas, reflect.TypeFor[api.Problem]())},
+		{"end", s.schemaOf(reflect.TypeFor[api.StateChange]())},
+		{"problem", s.schemaOf(reflect.TypeFor[problem]())},
 	} {
 		kinds = append(kinds,
 			&huma.Schema{Type: huma.TypeObject, Title: "Event " + k.name, Required: []string{"event", "data"},
