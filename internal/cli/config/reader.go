@@ -57,11 +57,12 @@ func (r *reader) parse(raw []byte, v any) {
 	switch {
 	case err != nil:
 		r.add(unreadable(r.name, err))
-	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
+	case len(bytes.TrimSpace(raw)) == 0: // it was cut off, perhaps
 		r.add(&Error{File: r.name, Problem: "is empty", Fix: "write its content, or do not name it"})
 	case len(file.Docs) > 1:
 		r.add(&Error{File: r.name, Line: file.Docs[1].Body.GetToken().Position.Line, Problem: "begins a second document",
 			Fix: "write one file for each"})
+	case len(file.Docs) == 0 || file.Docs[0].Body == nil: // comments alone
 	default:
 		r.value(file.Docs[0].Body, reflect.ValueOf(v).Elem(), "", "")
 	}

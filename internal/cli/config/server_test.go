@@ -71,7 +71,14 @@ func valueOf(s *Server, key string) Value {
 }
 
 func TestNothingSetIsReadyToServeThisMachine(t *testing.T) {
-	s, err := newPlace(t).load(t, "", nil)
+	for _, content := range []string{"", "# listen: :8080\n\n# data: /var/lib/weir\n", "---\n"} {
+		readyForThisMachine(t, content)
+	}
+}
+
+func readyForThisMachine(t *testing.T, content string) {
+	t.Helper()
+	s, err := newPlace(t).load(t, content, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
