@@ -199,7 +199,7 @@ func (s *Bulks) ViewDraft(ctx context.Context, id string, d *draft.Draft) (api.B
 		Reason: d.Reason, Steps: stored.APISteps(n.Steps), Params: n.Params,
 		Source: n.Source.API(), ItemID: n.ItemID, Columns: n.Columns, OnDuplicate: n.Duplicates, FoldIDs: n.FoldIDs, OnBadLine: n.OnBadLine, Labels: n.Labels, Callback: n.Callback.API(), Rules: n.Rules.API(),
 		Counts: api.Counts{Total: sum.Items, Ready: sum.Items}, Duplicates: sum.Duplicates, BadLines: sum.BadLines,
-		RetryOf: d.RetryOf, Schedule: d.Schedule, Template: (*api.MadeFrom)(d.From), StartAt: d.StartAt, Note: d.Note,
+		Schedule: d.Schedule, Template: (*api.MadeFrom)(d.From), StartAt: d.StartAt, Note: d.Note,
 		CreatedAt: engine.CreatedAt(weir.BulkID(id)), Durability: s.store.Durability(),
 	}
 	s.noteCuts(&out)

@@ -23,7 +23,6 @@ type Draft struct {
 	Touched time.Time   `json:"touched"` // by the last append, approximately: it is not written each time
 	StartAt time.Time   `json:"start_at,omitzero"`
 	Note    string      `json:"note,omitempty"`
-	RetryOf string      `json:"retry_of,omitempty"`
 	// Schedule and Slot name the schedule that created it, and the slot.
 	Schedule string    `json:"schedule,omitempty"`
 	Slot     time.Time `json:"slot,omitzero"`
