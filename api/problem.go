@@ -7,7 +7,7 @@ type Problem struct {
 	Type      string  `json:"type" example:"/problems/unknown_action" doc:"URL of a page that explains the code"`
 	Title     string  `json:"title" example:"Invalid value"`
 	Status    int     `json:"status" example:"422"`
-	Code      string  `json:"code" example:"unknown_action" doc:"Stable code for programs"`
+	Code      string  `json:"code" example:"unknown_action" doc:"Stable code for programs. Newer servers may have more"`
 	Detail    string  `json:"detail,omitempty" doc:"What is wrong with this request"`
 	Fix       string  `json:"fix,omitempty" doc:"What to do about it"`
 	Errors    []Fault `json:"errors,omitempty" nullable:"false" doc:"Every fault of the request, up to 20"`

@@ -163,7 +163,7 @@ func (s *Server) mine(ctx context.Context, id string) (api.BulkAction, error) {
 
 type listInput struct {
 	Paging
-	State  []string `query:"state" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed" doc:"One state, or several with commas between them"`
+	State  []string `query:"state" nullable:"false" enum:"draft,importing,sealed,scheduled,running,awaiting_approval,paused,stopped,cancelling,cancelled,completed,failed" doc:"One state, or several with commas between them"`
 	Tenant string   `query:"tenant" maxLength:"128"`
 	Name   string   `query:"name" maxLength:"128" doc:"Words of the name, or how they begin, in any case and order"`
 	Label  string   `query:"label" maxLength:"320" doc:"key=value, or key for any value"`

@@ -98,6 +98,8 @@ func (s *Server) complete() {
 			s.completeOperation(op, s.routes[method+" "+path])
 		}
 	}
+	s.describeEvents()
+	s.describeCodes()
 }
 
 // completeOperation lets an operation refer to errors and headers.

@@ -1,11 +1,20 @@
 package server
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/service/callback"
 )
 
 // served is the OpenAPI document as generators of clients read it.
@@ -119,5 +128,127 @@ func TestProblemsAreReferredToEverywhere(t *testing.T) {
 	raw := askDocument(t, described(t), "/openapi.json").Body.String()
 	if n := strings.Count(raw, `"request_id"`); n > 3 {
 		t.Errorf("the members of a problem are written %d times", n)
+	}
+}
+
+func TestNoArrayOfTheDocumentIsNullable(t *testing.T) {
+	var doc any
+	if err := json.Unmarshal(askDocument(t, described(t), "/openapi.json").Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var look func(at string, v any)
+	look = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if types, ok := v["type"].([]any); ok && slices.Contains(types, any("array")) {
+				t.Errorf("%s has the types %v", at, types)
+			}
+			for name, below := range v {
+				look(at+"/"+name, below)
+			}
+		case []any:
+			for i, below := range v {
+				look(fmt.Sprintf("%s/%d", at, i), below)
+			}
+		}
+	}
+	look("", doc)
+}
+
+func TestTheDocumentListsTheValuesOfClosedSets(t *testing.T) {
+	s := described(t)
+	all := s.OpenAPI().Components.Schemas.Map()
+	for _, tt := range []struct {
+		name  string
+		field *huma.Schema
+		want  []string
+	}{
+		{"codes of problems", all["Problem"].Properties["code"], slices.Sorted(maps.Keys(meanings))},
+		{"events of a webhook", all["Webhook"].Properties["events"].Items, callback.Types()},
+		{"the type of an event", all["BulkActionEvent"].Properties["type"], callback.Types()},
+	} {
+		var got []string
+		for _, v := range tt.field.Enum {
+			got = append(got, v.(string))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestTheDocumentDescribesEveryEvent(t *testing.T) {
+	var doc struct {
+		Webhooks map[string]struct {
+			Post struct {
+				Summary    string
+				Parameters []struct {
+					Ref string `json:"$ref"`
+				}
+				RequestBody struct {
+					Content map[string]struct {
+						Schema struct {
+							Ref string `json:"$ref"`
+						}
+					}
+				}
+			}
+		}
+	}
+	s := described(t)
+	if err := json.Unmarshal(askDocument(t, s, "/openapi.json").Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(callback.Types(), callback.TypePing) {
+		want := "#/components/schemas/BulkActionEvent"
+		if name == callback.TypePing {
+			want = "#/components/schemas/TestEvent"
+		}
+		event := doc.Webhooks[name].Post
+		if got := event.RequestBody.Content["application/cloudevents+json"].Schema.Ref; got != want || event.Summary == "" || len(event.Parameters) != 3 {
+			t.Errorf("%s: %+v, want a summary, three headers and the schema %s", name, event, want)
+		}
+	}
+	for _, header := range []string{execute.HeaderID, execute.HeaderTimestamp, execute.HeaderSignature} {
+		if p := s.OpenAPI().Components.Parameters[headerName(header)]; p == nil || p.Name != header {
+			t.Errorf("the header %s is described as %+v", header, p)
+		}
+	}
+	if older := askDocument(t, s, "/openapi-3.0.json").Body.String(); strings.Contains(older, `"webhooks":{`) {
+		t.Error("the document in 3.0 has webhooks, which only 3.1 has")
+	}
+}
+
+func TestTheDocumentIsSentOnceAndPacked(t *testing.T) {
+	s := described(t)
+	for _, path := range []string{"/openapi.json", "/openapi.yaml", "/openapi-3.0.json", "/openapi-3.0.yaml"} {
+		plain := askDocument(t, s, path)
+		tag := plain.Header().Get("ETag")
+		if plain.Code != http.StatusOK || tag == "" || plain.Header().Get("Vary") != "Accept-Encoding" || !strings.HasPrefix(plain.Header().Get("Content-Type"), "application/openapi+") {
+			t.Errorf("%s: status %d, headers %v", path, plain.Code, plain.Header())
+		}
+		if again := askDocument(t, s, path, "If-None-Match", tag); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s with its tag: status %d, %d bytes, want 304 and none", path, again.Code, again.Body.Len())
+		}
+		if other := askDocument(t, s, path, "If-None-Match", `"other"`); other.Code != http.StatusOK || other.Body.String() != plain.Body.String() {
+			t.Errorf("%s with another tag: status %d, %d bytes, want all of it", path, other.Code, other.Body.Len())
+		}
+		packed := askDocument(t, s, path, "Accept-Encoding", "br, gzip;q=0.8")
+		if packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("ETag") == tag {
+			t.Fatalf("%s for a client that takes gzip: headers %v", path, packed.Header())
+		}
+		r, err := gzip.NewReader(packed.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if raw, err := io.ReadAll(r); err != nil || string(raw) != plain.Body.String() {
+			t.Errorf("%s unpacked: %d bytes, %v; want the same as without gzip", path, len(raw), err)
+		}
+		if again := askDocument(t, s, path, "Accept-Encoding", "gzip", "If-None-Match", packed.Header().Get("ETag")); again.Code != http.StatusNotModified {
+			t.Errorf("%s packed, with its tag: status %d, want 304", path, again.Code)
+		}
+	}
+	if none := askDocument(t, s, "/openapi.json", "Accept-Encoding", "gzip;q=0, br"); none.Header().Get("Content-Encoding") != "" {
+		t.Error("a client that refuses gzip got it")
 	}
 }

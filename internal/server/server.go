@@ -144,14 +144,16 @@ func New(o Options) *Server {
 		panic(err) // the settings of the protocol are ours
 	}
 	s.complete()
+	s.documentRoutes()
 	return s
 }
 
-// config returns the configuration of huma. It serves the OpenAPI document; our own page shows it.
+// config returns the configuration of huma. The OpenAPI document is served by [Server.documentRoutes], and our own page
+// shows it.
 func (s *Server) config() huma.Config {
 	c := huma.DefaultConfig("weir", cmp.Or(s.opts.Version, "unknown"))
 	c.Info.Description = "Run bulk actions: one request, hundreds to millions of items."
-	c.DocsPath, c.SchemasPath = "", ""
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "", "", ""
 	c.CreateHooks = nil // no $schema members in answers
 	c.RejectUnknownQueryParameters = true
 	c.Info.Contact = &huma.Contact{Name: "weir", URL: projectURL}

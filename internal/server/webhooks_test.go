@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/execute"
 	"github.com/weirhq/weir/internal/service/callback"
@@ -74,6 +76,7 @@ func TestAWebhookHearsOfItsTenantsBulkActionsSigned(t *testing.T) {
 	if !strings.Contains(string(got.body), id) || !strings.Contains(string(got.body), `"bulk_action.completed"`) {
 		t.Errorf("body %s", got.body)
 	}
+	acme.described("BulkActionEvent", got.body)
 	var page api.Page[api.Delivery]
 	w.until("the log of it", func() bool {
 		acme.must("GET", "/v1/bulk-actions/"+id+"/deliveries", "", &page)
@@ -90,6 +93,27 @@ func TestAWebhookHearsOfItsTenantsBulkActionsSigned(t *testing.T) {
 	}
 	if n := len(in.all()); n != 2 {
 		t.Errorf("%d deliveries: others' or other events came, too", n)
+	}
+}
+
+// described compares an event with its schema in the document.
+func (p *place) described(schema string, event []byte) {
+	p.w.t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(p.must("GET", "/openapi-3.0.json", "", nil).body))
+	if err != nil {
+		p.w.t.Fatal(err)
+	}
+	var sent map[string]any
+	if err := json.Unmarshal(event, &sent); err != nil {
+		p.w.t.Fatal(err)
+	}
+	for name := range sent {
+		if doc.Components.Schemas[schema].Value.Properties[name] == nil {
+			p.w.t.Errorf("%s: the document does not know %s of an event", schema, name)
+		}
+	}
+	if err := doc.Components.Schemas[schema].Value.VisitJSON(sent); err != nil {
+		p.w.t.Errorf("the event is not what the document says: %v\n%s", err, event)
 	}
 }
 
@@ -113,6 +137,7 @@ func TestAWebhookIsTestedRotatedDisabledAndRemoved(t *testing.T) {
 		t.Errorf("test: %+v", d)
 	}
 	got := in.all()[0]
+	acme.described("TestEvent", got.body)
 	for name, secret := range map[string]string{"the secret before": first, "the new secret": hook.Secret} {
 		if err := execute.Verify(secret, got.header, got.body, time.Now(), 5*time.Minute); err != nil {
 			t.Errorf("%s does not sign: %v", name, err)

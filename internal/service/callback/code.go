@@ -35,6 +35,12 @@ const (
 	CodeInterrupted Code = "interrupted"         // the node was stopped
 )
 
+// Codes lists the codes of failed attempts.
+func Codes() []Code {
+	return []Code{CodeStatus, CodeRedirect, CodeGone, CodeTimeout, CodeTLS, CodeConnect, CodeNotAllowed, CodeSecret, CodeDisabled,
+		CodeExpired, CodeTopic, CodeInterrupted}
+}
+
 // final reports whether a retry cannot succeed.
 func (c Code) final() bool { return c == CodeGone || c == CodeDisabled || c == CodeExpired }
 

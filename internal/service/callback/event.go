@@ -76,22 +76,22 @@ func (e Event) check() error {
 	return bad.OrNil()
 }
 
-// envelope is the body of every delivery: a CloudEvent as JSON.
-type envelope struct {
-	SpecVersion     string          `json:"specversion"`
-	ID              string          `json:"id"`
+// CloudEvent is the body of every delivery: a CloudEvent as JSON.
+type CloudEvent struct {
+	SpecVersion     string          `json:"specversion" example:"1.0"`
+	ID              string          `json:"id" doc:"The same in each attempt to deliver the event"`
 	Type            string          `json:"type"`
-	Source          string          `json:"source"`
-	Subject         string          `json:"subject,omitempty"`
-	Time            time.Time       `json:"time"`
-	DataContentType string          `json:"datacontenttype,omitempty"`
+	Source          string          `json:"source" example:"/weir"`
+	Subject         string          `json:"subject,omitempty" doc:"Id of the bulk action"`
+	Time            time.Time       `json:"time" doc:"When it happened"`
+	DataContentType string          `json:"datacontenttype,omitempty" example:"application/json"`
 	Tenant          string          `json:"tenant,omitempty"`
 	Data            json.RawMessage `json:"data,omitempty"`
 }
 
 // body builds the body of an event. It is built once; each attempt sends the stored bytes.
 func (e Event) body(source string) ([]byte, error) {
-	env := envelope{
+	env := CloudEvent{
 		SpecVersion: "1.0", ID: e.ID, Type: e.Type, Source: source, Subject: e.BulkAction,
 		Time: e.At.UTC(), Tenant: e.Tenant, Data: e.Data,
 	}

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"github.com/weirhq/weir/internal/service/due"
 	"net/http"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,4 +212,20 @@ func TestNewestFirst(t *testing.T) {
 			t.Fatalf("%s of a later time comes after %s", late, early)
 		}
 	})
+}
+
+func TestCodesListsEveryCode(t *testing.T) {
+	raw, err := os.ReadFile("code.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := regexp.MustCompile(`Code = "(\w+)"`).FindAllStringSubmatch(string(raw), -1)
+	if len(written) != len(Codes()) {
+		t.Errorf("%d codes are listed, want %d", len(Codes()), len(written))
+	}
+	for _, code := range written {
+		if !slices.Contains(Codes(), Code(code[1])) {
+			t.Errorf("%s is not listed", code[1])
+		}
+	}
 }
