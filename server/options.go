@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -30,6 +31,8 @@ type Options struct {
 	// Hosts are the names that the header Host may have, as in "example.com" or "*.example.com". Default: every name;
 	// with Open, those of loopback.
 	Hosts []string
+	// Origins are those of pages whose scripts may use the API with a key, as in "https://app.example.com". Default: none.
+	Origins []string
 	// Egress lists private addresses that HTTP actions, sources and webhooks made over the API may call, as in
 	// "10.0.0.0/8" or "192.168.1.5:8443"; "loopback" is this machine. Default: public addresses only.
 	Egress []string
@@ -69,6 +72,11 @@ func (l Limits) withDefaults() Limits {
 // validate finds options that cannot be meant.
 func (o *Options) validate() error {
 	var bad weir.InputError
+	for i, origin := range o.Origins {
+		if fault, fix := mount.BadOrigin(origin); fault != "" {
+			bad.Add("bad_value", fmt.Sprintf("Origins[%d]", i), fmt.Sprintf("%q %s", origin, fault), fix)
+		}
+	}
 	if fault, fix := mount.BadPrefix(o.Prefix); fault != "" {
 		bad.Add("bad_value", "Prefix", fault, fix)
 	}

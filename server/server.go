@@ -64,7 +64,7 @@ func (o *Options) inner(e *inner.Engine, guard *egress.Guard, v *vault.Vault) as
 		Store: e.Store(), Guard: guard, Vault: v, Steps: e.Actions(), Alone: e.Alone(), Open: o.Open, Version: version(),
 		ReadOnlyPages: o.ReadOnlyPages, MaxItems: l.Items, Metrics: o.Metrics, Logger: cmp.Or(o.Logger, slog.Default()),
 		Server: server.Options{
-			Prefix: o.Prefix, Authenticate: authenticate(o.Principal), Hosts: o.Hosts, MaxBody: l.Body, Memory: l.Memory,
+			Prefix: o.Prefix, Authenticate: authenticate(o.Principal), Hosts: o.Hosts, Origins: o.Origins, MaxBody: l.Body, Memory: l.Memory,
 			MaxUpload: l.Upload, Exports: l.Exports, Streams: l.Streams, LogRequests: o.LogRequests,
 			Limits: access.NewLimits(access.LimitOptions{Rate: l.RequestsPerSecond, Uploads: l.Uploads}),
 		},

@@ -159,7 +159,7 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 		return p
 	}
 	if s.sites.Check(r) != nil {
-		return newProblem("cross_site", "a browser sends this from another site", "send it from a program, or from a page of this server")
+		return newProblem("cross_site", "a browser sends this from another site", "send it from a program or from a page of this server, or add its origin to the setting allowed_origins")
 	}
 	select {
 	case <-s.stop:

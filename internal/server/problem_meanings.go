@@ -172,7 +172,7 @@ var meanings = map[string]meaning{
 		"stops web pages that make their own name resolve to the server (DNS rebinding).",
 		"Use localhost, 127.0.0.1 or the address of the server, or add the name to the setting allowed_hosts."},
 	"cross_site": {403, "Cross-site request", "A browser sent this from another site.",
-		"Use the server's own pages, or a key."},
+		"Use the server's own pages, or add the origin of the page to the setting allowed_origins."},
 	"key_in_url": {400, "API key in the URL", "The URL contains an API key, and URLs end up in logs.",
 		"Send it in the header Authorization, and revoke this one."},
 	// Too much, or not now.

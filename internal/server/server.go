@@ -35,6 +35,8 @@ type Options struct {
 	// Hosts are names of the server that requests may be sent to, besides those of loopback: "weir.example.com",
 	// "*.example.com" for the names below, "*" for every name. See docs/security.md for the default.
 	Hosts []string
+	// Origins are those of pages whose scripts may use the API, as in "https://app.example.com"; see [mount.BadOrigin].
+	Origins []string
 	// Version is the version of the program.
 	Version string
 	// MaxBody is the most bytes of a JSON body. Default 32 MiB.
@@ -111,6 +113,11 @@ func New(o Options) *Server {
 		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, viewers: viewers{most: livePages * o.Streams},
 		sites: http.NewCrossOriginProtection(),
 	}
+	for _, origin := range o.Origins {
+		if err := s.sites.AddTrustedOrigin(origin); err != nil {
+			panic(err) // see mount.BadOrigin
+		}
+	}
 	s.heads = newMetrics(o.Metrics, o.Version)
 	s.answers = records.New[remembered](o.Store, "answer")
 	s.api = humago.New(s.mux, s.config())
@@ -166,10 +173,10 @@ func (s *Server) config() huma.Config {
 }
 
 // Handler answers requests, whose paths are without the prefix.
-func (s *Server) Handler() http.Handler { return s.guarded(s.mux, false) }
+func (s *Server) Handler() http.Handler { return s.withOrigins(s.guarded(s.mux, false)) }
 
 // Public answers requests without the routes of operators: those are as if there were none.
-func (s *Server) Public() http.Handler { return s.guarded(s.mux, true) }
+func (s *Server) Public() http.Handler { return s.withOrigins(s.guarded(s.mux, true)) }
 
 // OpenAPI is the document that describes the API.
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.api.OpenAPI() }

@@ -26,6 +26,11 @@ func check(s *Server, fault faultAt) {
 	checkStore(s, fault)
 	checkReach(s, fault)
 	checkHosts(s, fault)
+	for i, origin := range s.AllowedOrigins {
+		if what, fix := mount.BadOrigin(origin); what != "" {
+			fault(fmt.Sprintf("allowed_origins[%d]", i), fmt.Sprintf("%q %s", origin, what), fix)
+		}
+	}
 	checkPrefix(s, fault)
 	checkKeys(s, fault)
 	checkEgress(s, fault)

@@ -48,7 +48,7 @@ func newNode(ctx context.Context, env *command.Env, c *config.Server, s store.St
 		Store: s, Guard: guard, Vault: v, Steps: steps, Open: !c.Reachable() && c.AdminKey.IsZero(),
 		Alone: len(c.Redis) == 0, ReadOnlyPages: c.UIReadOnly, Version: command.Version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
 		Server: server.Options{
-			Prefix: c.Prefix, Hosts: c.AllowedHosts, MaxBody: int64(c.Limits.Body), Memory: int64(c.Limits.Memory),
+			Prefix: c.Prefix, Hosts: c.AllowedHosts, Origins: c.AllowedOrigins, MaxBody: int64(c.Limits.Body), Memory: int64(c.Limits.Memory),
 			MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
 			Limits: access.NewLimits(access.LimitOptions{Rate: c.Limits.RequestsPerSecond, Uploads: c.Limits.Uploads}),
 		},

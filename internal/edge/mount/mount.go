@@ -6,6 +6,7 @@ package mount
 
 import (
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 )
@@ -58,6 +59,16 @@ func tidy(w http.ResponseWriter, r *http.Request, to string) {
 // taken are the first parts of the paths of a server: a prefix that begins with one could not be told from them.
 var taken = map[string]bool{
 	"v1": true, "ui": true, "docs": true, "problems": true, "openapi": true, "metrics": true, "healthz": true, "readyz": true,
+}
+
+// BadOrigin says what is wrong with the origin of a web page, and what to do; both are empty if nothing is.
+func BadOrigin(origin string) (fault, fix string) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != origin ||
+		strings.ContainsAny(u.Host, "* ") || strings.ToLower(origin) != origin {
+		return "is not the origin of a page", "write it as in https://app.example.com: scheme, host in lower case and port, without a path"
+	}
+	return "", ""
 }
 
 // BadPrefix says what is wrong with a prefix, and what to do; both are empty if nothing is.

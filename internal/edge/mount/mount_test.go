@@ -39,6 +39,20 @@ func TestAnAddressThatIsNotCleanKeepsItsPrefix(t *testing.T) {
 	}
 }
 
+func TestOrigins(t *testing.T) {
+	for _, good := range []string{"https://app.example.com", "http://localhost:3000", "https://[::1]:8443"} {
+		if fault, fix := BadOrigin(good); fault != "" || fix != "" {
+			t.Errorf("%q: %s; %s", good, fault, fix)
+		}
+	}
+	for _, bad := range []string{"", "*", "app.example.com", "https://app.example.com/", "https://a.example.com/x", "https://*.example.com",
+		"https://u@a.example.com", "ftp://a.example.com", "null", "https://App.example.com", "https://a.example.com?x", "https://"} {
+		if fault, fix := BadOrigin(bad); fault == "" || fix == "" {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
 func TestPrefixes(t *testing.T) {
 	for _, good := range []string{"", "/bulk", "/internal/weir-1", "/a.b", "/vault"} {
 		if fault, fix := BadPrefix(good); fault != "" || fix != "" {

@@ -58,6 +58,7 @@ var Deps = []Dep{
 	{"github.com/redis/rueidis", "Redis and Valkey, pipelined without asking",
 		[]string{"store/redisstore", "internal/testkit/testenv", "internal/lab/bench/..."}},
 	{"github.com/rogpeppe/go-internal", "tests of the commands as text scripts", nil},
+	{"github.com/rs/cors", "answers browsers that ask what scripts of other origins may do", []string{"internal/server"}},
 	{"github.com/santhosh-tekuri/jsonschema/v6", "JSON schema of an action's items", []string{"internal/edge/mapping"}},
 	{"github.com/spf13/cobra", "commands, help and shell completion", terminal},
 	{"github.com/spf13/pflag", "cobra's flags", terminal},
