@@ -24,6 +24,11 @@ const (
 	Failed     State = "failed" // cannot continue, for example because its source is invalid
 )
 
+// States lists the states, roughly in the order in which a bulk action passes them.
+func States() []State {
+	return []State{Draft, Importing, Sealed, Scheduled, Running, Awaiting, Paused, Stopped, Cancelling, Cancelled, Completed, Failed}
+}
+
 // Final reports whether state and counts will not change any more.
 func (s State) Final() bool { return s == Cancelled || s == Completed || s == Failed }
 

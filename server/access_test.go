@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -83,6 +84,29 @@ func TestOtherSitesCannotUseTheCookieOfTheLogin(t *testing.T) {
 		m.want(403, "POST", "/bulk/ui/bulk-actions/ba_1/pause", "", header...)
 	}
 	m.want(201, "POST", "/bulk/v1/bulk-actions", oneItem, "Sec-Fetch-Site", "same-origin", "Cookie", "user=ann")
+}
+
+func TestPagesOfAListedOriginCannotUseTheCookieOfTheLogin(t *testing.T) {
+	const origin = "https://app.example"
+	byHeader := func(r *http.Request) (server.Principal, error) {
+		if r.Header.Get("Authorization") == "Bearer ann" {
+			r.AddCookie(&http.Cookie{Name: "user", Value: "ann"})
+		}
+		return byCookie(r)
+	}
+	m := mount(t, server.Options{Prefix: "/bulk", Principal: byHeader, Origins: []string{origin}})
+	from := []string{"Sec-Fetch-Site", "cross-site", "Origin", origin}
+	if _, text := m.want(403, "POST", "/bulk/v1/bulk-actions", oneItem, append(from, "Cookie", "user=ann")...); !strings.Contains(text, "cross_site") {
+		t.Errorf("with the cookie: %s", text)
+	}
+	resp, _ := m.want(201, "POST", "/bulk/v1/bulk-actions", oneItem, append(from, "Authorization", "Bearer ann")...)
+	if got := resp.Header.Get("Access-Control-Allow-Origin"); got != origin || resp.Header.Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("with a header of its own: %v", resp.Header)
+	}
+	m.want(403, "POST", "/bulk/v1/bulk-actions", oneItem, "Origin", "https://evil.example", "Authorization", "Bearer ann")
+	if resp, _ = m.want(200, "GET", "/bulk/openapi.json", "", from...); !slices.Equal(resp.Header.Values("Vary"), []string{"Origin", "Accept-Encoding"}) {
+		t.Errorf("the document varies with %q", resp.Header.Values("Vary"))
+	}
 }
 
 func TestThePagesHaveTheLoginOfTheProgram(t *testing.T) {

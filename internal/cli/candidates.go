@@ -9,9 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/link"
+	"github.com/weirhq/weir/internal/service/access"
 )
 
 const (
@@ -53,12 +55,6 @@ var within = map[string][]api.State{
 	"cancel": {api.Draft, api.Importing, api.Sealed, api.Scheduled, api.Running, api.Paused, api.Stopped, api.Awaiting},
 }
 
-// states are those of bulk actions, and of items.
-var states = map[string][]string{
-	"list": {"draft", "importing", "sealed", "scheduled", "running", "awaiting_approval", "paused", "stopped", "cancelling", "completed", "cancelled"},
-	"":     {"ready", "waiting", "done", "failed", "cancelled"},
-}
-
 // wordsOf returns the values of flags that take one of a few.
 func wordsOf(c *cobra.Command, f *pflag.Flag) []string {
 	if v, few := f.Value.(interface{ Words() []string }); few {
@@ -66,16 +62,23 @@ func wordsOf(c *cobra.Command, f *pflag.Flag) []string {
 	}
 	switch f.Name {
 	case "state":
-		if of, known := states[c.Name()]; known {
-			return of
+		if c.Name() == "list" {
+			return textOf(api.States())
 		}
-		return states[""]
+		return []string{"ready", "waiting", "done", "failed", "cancelled"}
 	case "tier":
-		return []string{"critical", "high", "default", "low"}
+		return []string{weir.TierCritical.String(), weir.TierHigh.String(), weir.TierDefault.String(), weir.TierLow.String()}
 	case "scope":
-		return []string{"read", "submit", "control", "approve", "admin"}
+		return textOf(access.Scopes())
 	}
 	return nil
+}
+
+func textOf[T ~string](list []T) (all []string) {
+	for _, w := range list {
+		all = append(all, string(w))
+	}
+	return all
 }
 
 // complete tells a command what its arguments and flags may be, so that shells can offer it.
@@ -134,11 +137,7 @@ func (k kept) candidates(env *command.Env, c *cobra.Command, begun string) (list
 	defer l.Close()
 	query := url.Values{"limit": {mostCandidates}}
 	if of := within[c.Name()]; k == bulkActions && len(of) > 0 && c.Parent() == c.Root() {
-		var names []string
-		for _, s := range of {
-			names = append(names, string(s))
-		}
-		query.Set("state", strings.Join(names, ","))
+		query.Set("state", strings.Join(textOf(of), ","))
 	}
 	var page api.Page[map[string]any]
 	if err := l.Do(ctx, "GET", k.path+"?"+query.Encode(), nil, &page); err != nil {

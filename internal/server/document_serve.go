@@ -68,7 +68,7 @@ func (s *Server) documentRoutes() {
 func (d *written) serve(w http.ResponseWriter, r *http.Request) {
 	h, body, tag := w.Header(), d.plain, d.tag
 	h.Set("Cache-Control", "no-cache") // it may be kept, and is asked for again
-	h.Set("Vary", "Accept-Encoding")
+	h.Add("Vary", "Accept-Encoding")
 	if takesGzip(r.Header) {
 		body, tag = d.packed, d.tag+"-gzip"
 		h.Set("Content-Encoding", "gzip")

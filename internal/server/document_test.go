@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/weirhq/weir/api"
 	"github.com/weirhq/weir/internal/edge/execute"
 	"github.com/weirhq/weir/internal/service/callback"
 )
@@ -158,6 +159,12 @@ func TestNoArrayOfTheDocumentIsNullable(t *testing.T) {
 func TestTheDocumentListsTheValuesOfClosedSets(t *testing.T) {
 	s := described(t)
 	all := s.OpenAPI().Components.Schemas.Map()
+	filters := s.OpenAPI().Paths["/v1/bulk-actions"].Get.Parameters
+	of := slices.IndexFunc(filters, func(p *huma.Param) bool { return p.Name == "state" })
+	states := []string{}
+	for _, st := range api.States() {
+		states = append(states, string(st))
+	}
 	for _, tt := range []struct {
 		name  string
 		field *huma.Schema
@@ -165,12 +172,15 @@ func TestTheDocumentListsTheValuesOfClosedSets(t *testing.T) {
 	}{
 		{"codes of problems", all["Problem"].Properties["code"], slices.Sorted(maps.Keys(meanings))},
 		{"events of a webhook", all["Webhook"].Properties["events"].Items, callback.Types()},
+		{"states of a list", filters[of].Schema.Items, states},
 		{"the type of an event", all["BulkActionEvent"].Properties["type"], callback.Types()},
 	} {
 		var got []string
 		for _, v := range tt.field.Enum {
 			got = append(got, v.(string))
 		}
+		slices.Sort(got)
+		slices.Sort(tt.want)
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

@@ -158,7 +158,7 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 	if p := s.checkQuery(r.URL); p != nil {
 		return p
 	}
-	if s.sites.Check(r) != nil {
+	if s.sites.Check(r) != nil && !s.invited(r) {
 		return newProblem("cross_site", "a browser sends this from another site", "send it from a program or from a page of this server, or add its origin to the setting allowed_origins")
 	}
 	select {

@@ -12,8 +12,13 @@ import (
 // originsFor is how long a browser need not ask again what the scripts of an origin may do.
 const originsFor = 2 * time.Hour
 
-// withOrigins lets the scripts of pages of other origins use the API (CORS). They have to send a key: cookies are not
-// passed on to them.
+// invited reports whether a request may come from another site: it is of a script of an origin that is listed, and does
+// not act by a cookie of the browser, with which an embedder may sign people in.
+func (s *Server) invited(r *http.Request) bool {
+	return slices.Contains(s.opts.Origins, r.Header.Get("Origin")) && (s.opts.Authenticate == nil || r.Header.Get("Authorization") != "")
+}
+
+// withOrigins lets the scripts of pages of other origins use the API (CORS). Browsers send no cookies with what they ask.
 func (s *Server) withOrigins(h http.Handler) http.Handler {
 	if len(s.opts.Origins) == 0 {
 		return h

@@ -113,11 +113,6 @@ func New(o Options) *Server {
 		memory: newMemory(o.Memory, o.MaxBody), exports: slots{most: o.Exports}, streams: slots{most: o.Streams}, viewers: viewers{most: livePages * o.Streams},
 		sites: http.NewCrossOriginProtection(),
 	}
-	for _, origin := range o.Origins {
-		if err := s.sites.AddTrustedOrigin(origin); err != nil {
-			panic(err) // see mount.BadOrigin
-		}
-	}
 	s.heads = newMetrics(o.Metrics, o.Version)
 	s.answers = records.New[remembered](o.Store, "answer")
 	s.api = humago.New(s.mux, s.config())

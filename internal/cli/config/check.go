@@ -26,11 +26,7 @@ func check(s *Server, fault faultAt) {
 	checkStore(s, fault)
 	checkReach(s, fault)
 	checkHosts(s, fault)
-	for i, origin := range s.AllowedOrigins {
-		if what, fix := mount.BadOrigin(origin); what != "" {
-			fault(fmt.Sprintf("allowed_origins[%d]", i), fmt.Sprintf("%q %s", origin, what), fix)
-		}
-	}
+	checkOrigins(s, fault)
 	checkPrefix(s, fault)
 	checkKeys(s, fault)
 	checkEgress(s, fault)
@@ -143,6 +139,15 @@ func checkHosts(s *Server, fault faultAt) {
 		}
 		fault(fmt.Sprintf("allowed_hosts[%d]", i), fmt.Sprintf("%q is not a host name", host),
 			"write it as in weir.example.com or *.example.com, without scheme and port")
+	}
+}
+
+// checkOrigins wants origins as browsers send them.
+func checkOrigins(s *Server, fault faultAt) {
+	for i, origin := range s.AllowedOrigins {
+		if what, fix := mount.BadOrigin(origin); what != "" {
+			fault(fmt.Sprintf("allowed_origins[%d]", i), fmt.Sprintf("%q %s", origin, what), fix)
+		}
 	}
 }
 
