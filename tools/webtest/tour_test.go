@@ -44,11 +44,23 @@ func TestTheDemoShowsItself(t *testing.T) {
 		time.Sleep(75 * time.Second) // for charts that one can look at
 	}
 	var pictures album
-	for name, path := range map[string]string{"overview": "/ui/", "bulk action": s.first(t), "resources": "/ui/resources?of=demo.push",
-		"lanes": "/ui/lanes", "failed": "/ui/failed", "schedules": "/ui/schedules"} {
-		b.wide(1280, 900)
-		b.visit(s.url(path + strings.Replace("?live=0", "?", map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")], 1)))
-		pictures.look(b, "demo "+name)
+	b.wide(1280, 900)
+	for _, page := range []struct{ name, path, shows string }{ // what a demo that has just begun does not have yet
+		{"overview", "/ui/", "Needs attention"},
+		{"bulk action", s.first(t), "Attempts per item"},
+		{"resources", "/ui/resources?of=demo.push", "Entitled"},
+		{"lanes", "/ui/lanes", "Last decision"},
+		{"failed", "/ui/failed", "Attempts"},
+		{"schedules", "/ui/schedules", "Next"},
+	} {
+		b.visit(s.url(page.path))
+		b.see(page.shows)
+		and := "?"
+		if strings.Contains(page.path, "?") {
+			and = "&"
+		}
+		b.visit(s.url(page.path + and + "live=0"))
+		pictures.look(b, "demo "+page.name)
 	}
 	pictures.check(t, true)
 }
