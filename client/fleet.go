@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"io"
 	"iter"
 
 	"github.com/weirhq/weir/api"
@@ -87,4 +88,9 @@ func (c *Client) Series(ctx context.Context, span, resource string) (api.Series,
 // BulkSeries returns the time series of a bulk action.
 func (c *Client) BulkSeries(ctx context.Context, id string) (api.BulkSeries, error) {
 	return get[api.BulkSeries](ctx, c, "GET", route(bulkActions, id, "series"), nil)
+}
+
+// Backup streams a copy of the store. The caller closes it. One that ends with an error is not whole.
+func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
+	return c.stream(ctx, route("backup"), "*/*")
 }

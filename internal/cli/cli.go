@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/weirhq/weir/internal/cli/backup"
 	"github.com/weirhq/weir/internal/cli/bulk"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/dev"
@@ -33,7 +34,7 @@ func OS() Env { return command.OS() }
 
 // commands returns all commands. The help sorts them by name.
 func commands() []command.Command {
-	return slices.Concat(run.Commands(), bulk.Commands(), manage.Commands(), operate.Commands(), serve.Commands(), []command.Command{
+	return slices.Concat(run.Commands(), bulk.Commands(), manage.Commands(), operate.Commands(), serve.Commands(), backup.Commands(), []command.Command{
 		submit.Command(), simulate.Command(), doctor.Command(), dev.Command(), completionCommand(), versionCommand(), manCommand(), healthCommand(),
 	})
 }

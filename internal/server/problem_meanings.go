@@ -154,6 +154,8 @@ var meanings = map[string]meaning{
 		"It cannot be paused, changed or cancelled any more. Its failed and cancelled items can be retried."},
 	"count_mismatch": {409, "Unexpected number of items", "The number of items differs from the number that the seal expects.",
 		"Add the missing items, or seal with the actual number."},
+	"no_backup": {409, "Store cannot be copied while nodes run", "Several nodes share the store of the server, and it has no view of " +
+		"one moment.", "Stop all nodes and run weir backup with their configuration, or use the backups of Redis."},
 	"exists": {409, "Already exists", "The name is taken.", "Choose another name."},
 	"changed_meanwhile": {412, "Changed since it was read", "It was changed since it was read.",
 		"Read it again and repeat the change."},

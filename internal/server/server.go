@@ -17,6 +17,7 @@ import (
 	"github.com/weirhq/weir/internal/service/callback"
 	"github.com/weirhq/weir/internal/service/records"
 	"github.com/weirhq/weir/internal/service/schedule"
+	"github.com/weirhq/weir/store"
 )
 
 // Options configures [New]. Service, Keys and Audit have to be set.
@@ -63,6 +64,8 @@ type Options struct {
 	LogRequests bool
 	// Store keeps responses for repeats.
 	Store records.Keeper
+	// Backup is the store that GET /v1/backup copies. Default: it copies none.
+	Backup store.Portable
 	// Logger takes the log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -138,6 +141,7 @@ func New(o Options) *Server {
 	s.itemRoutes()
 	s.resultRoutes()
 	s.reportRoutes()
+	s.backupRoutes()
 	s.retryRoutes()
 	s.undoRoutes()
 	s.dlqRoutes()

@@ -39,6 +39,7 @@ func (s *slots) take(key string) (end func()) {
 var costly = map[string]bool{
 	"bulk_action.results": true, "bulk_action.report": true, "item.lookup": true, "dlq.results": true, "dlq.list": true, "bulk_action.bad_rows": true,
 	"bulk_action.forecast": true, "bulk_action.check": true, "simulation.run": true, "effect.run": true, "audit.list": true,
+	"backup.get": true,
 }
 
 // slot takes the slots that the route of a visit needs, or returns a problem if none is free.

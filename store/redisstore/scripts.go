@@ -16,6 +16,9 @@ var commitLua string
 //go:embed lua/append.lua
 var appendLua string
 
+//go:embed lua/advance.lua
+var advanceLua string
+
 //go:embed lua/closeclaims.lua
 var closeClaimsLua string
 
@@ -67,7 +70,7 @@ var targetsLua string
 // scripts are sent by their hash, and in full where the server does not know them yet.
 type scripts struct {
 	commit, append, swap          script // what is waited for, see write
-	closeClaims                   script
+	closeClaims, advance          script
 	acquire, renew, release, scan *rueidis.Lua
 	announce, announced, checkIn  *rueidis.Lua
 	incarnation                   *rueidis.Lua
@@ -87,6 +90,7 @@ func newScripts() scripts {
 		commit:      newScript(commitLua),
 		closeClaims: newScript(closeClaimsLua),
 		append:      newScript(appendLua),
+		advance:     newScript(advanceLua),
 		acquire:     rueidis.NewLuaScript(serverLua + acquireLua),
 		renew:       rueidis.NewLuaScript(serverLua + renewLua),
 		release:     rueidis.NewLuaScript(releaseLua),

@@ -52,6 +52,7 @@ func RunBackend(t *testing.T, b Backend) {
 			})
 		}
 	}
+	portable(t, b)
 	t.Run("random calls agree with the model", func(t *testing.T) { compare(t, b) })
 }
 

@@ -24,7 +24,7 @@ value, and its origin (a flag, a variable, a line of the file, or the default). 
 			format.BindTableOrJSON(fs)
 			o.Bind(fs)
 			return func(_ context.Context, env *command.Env, _ []string) error {
-				c, err := o.load(env)
+				c, err := o.Load(env)
 				if err != nil {
 					return err
 				}

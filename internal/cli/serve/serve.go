@@ -58,7 +58,7 @@ func serveCommand() command.Command {
 			o.Bind(fs)
 			acceptLoss := fs.Bool("accept-loss", false, "continue with a store that has lost accepted work")
 			return func(ctx context.Context, env *command.Env, _ []string) error {
-				conf, err := o.load(env)
+				conf, err := o.Load(env)
 				if err != nil {
 					return err
 				}

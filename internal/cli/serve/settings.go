@@ -3,6 +3,8 @@ package serve
 import (
 	"cmp"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/cli/command"
@@ -12,6 +14,7 @@ import (
 // Settings are the flags for the settings of a server.
 type Settings struct {
 	flags *pflag.FlagSet
+	bound []string // names of the flags for settings
 	file  string
 }
 
@@ -19,12 +22,30 @@ type Settings struct {
 const configVariable = "WEIR_CONFIG"
 
 // Bind adds a flag for every setting.
-func (o *Settings) Bind(fs *pflag.FlagSet) {
+func (o *Settings) Bind(fs *pflag.FlagSet) { o.bind(fs, func(string) bool { return true }) }
+
+// BindStore adds flags for the settings that say where the store is.
+func (o *Settings) BindStore(fs *pflag.FlagSet) {
+	o.bind(fs, func(key string) bool {
+		return key == "data" || key == "stage" || key == "durability" || strings.HasPrefix(key, "redis")
+	})
+}
+
+// Changed reports whether a flag was set.
+func (o *Settings) Changed() bool {
+	return o.file != "" || slices.ContainsFunc(o.bound, func(name string) bool { return o.flags.Changed(name) })
+}
+
+func (o *Settings) bind(fs *pflag.FlagSet, wanted func(key string) bool) {
 	o.flags = fs
 	command.Grouped(fs, "Where", func(fs *pflag.FlagSet) {
 		fs.StringVar(&o.file, "config", "", "`FILE` with settings, actions and resources (default "+config.FileName+", if it exists)")
 	})
 	for _, s := range config.Settings() {
+		if !wanted(s.Key) {
+			continue
+		}
+		o.bound = append(o.bound, s.Flag)
 		command.Grouped(fs, s.Heading, func(fs *pflag.FlagSet) {
 			f := fs.VarPF(&setting{kind: s.Type, words: s.Words}, s.Flag, "", s.Help)
 			f.DefValue = s.Default
@@ -69,15 +90,15 @@ func (o *Settings) Read(env *command.Env) (*config.Server, error) {
 	src := config.Source{Name: o.Path(env), Dir: env.Dir, Getenv: env.Getenv, Flags: map[string]string{}}
 	src.Path = env.Path(src.Name)
 	for _, s := range config.Settings() {
-		if f := o.flags.Lookup(s.Flag); f.Changed {
+		if f := o.flags.Lookup(s.Flag); f != nil && slices.Contains(o.bound, s.Flag) && f.Changed {
 			src.Flags[s.Key] = f.Value.String()
 		}
 	}
 	return config.Load(src)
 }
 
-// load is Read, with all mistakes as a failure of the command.
-func (o *Settings) load(env *command.Env) (*config.Server, error) {
+// Load is Read, with all mistakes as a failure of the command.
+func (o *Settings) Load(env *command.Env) (*config.Server, error) {
 	c, err := o.Read(env)
 	if all, ok := errors.AsType[*config.Errors](err); ok {
 		return nil, command.Fail(command.ExitUsage, all.Error(), "")

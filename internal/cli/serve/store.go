@@ -25,7 +25,7 @@ func (s *serving) openStore(ctx context.Context, acceptLoss bool) (store.Store, 
 	if len(s.conf.Redis) > 0 {
 		return OpenRedis(ctx, s.conf, s.log)
 	}
-	st, err := pebblestore.Open(filepath.Join(s.conf.Data, "store"), pebblestore.Options{
+	st, err := OpenEmbedded(s.conf, pebblestore.Options{
 		Mode: embeddedMode(s.conf), Logger: s.log, AcceptLoss: acceptLoss, MinFree: int64(s.conf.Limits.MinFree),
 		OnFatal: func(err error) {
 			select {
@@ -35,7 +35,19 @@ func (s *serving) openStore(ctx context.Context, acceptLoss bool) (store.Store, 
 		},
 	})
 	if err != nil {
-		return nil, StoreFailed(s.conf, err)
+		return nil, err
+	}
+	return st, nil
+}
+
+// StoreDir returns where the embedded store of the settings is.
+func StoreDir(c *config.Server) string { return filepath.Join(c.Data, "store") }
+
+// OpenEmbedded opens the embedded store of the settings.
+func OpenEmbedded(c *config.Server, o pebblestore.Options) (*pebblestore.Store, error) {
+	st, err := pebblestore.Open(StoreDir(c), o)
+	if err != nil {
+		return nil, StoreFailed(c, err)
 	}
 	return st, nil
 }

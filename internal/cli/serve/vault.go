@@ -19,7 +19,7 @@ func openVault(ctx context.Context, c *config.Server, s store.Store, acceptLoss 
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(c.Data, vault.FileName)
+	file := VaultFile(c)
 	if Drawn(c) && !command.Exists(file) && len(known) > 0 && !acceptLoss { // a new key would not open what is there
 		return nil, KeyGone(file, known[0], nil)
 	}
@@ -34,6 +34,9 @@ func openVault(ctx context.Context, c *config.Server, s store.Store, acceptLoss 
 	}
 	return v, v.NoteKeys(ctx, s, raw)
 }
+
+// VaultFile returns the path of the key that is drawn at the first start.
+func VaultFile(c *config.Server) string { return filepath.Join(c.Data, vault.FileName) }
 
 // Drawn reports whether the key is kept in the data directory, and drawn at the first start.
 func Drawn(c *config.Server) bool {

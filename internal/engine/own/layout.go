@@ -19,11 +19,14 @@ import (
 	"github.com/weirhq/weir/store"
 )
 
-// layoutName is the registry's record of the newest map.
-const layoutName = "map"
+// MapName is the registry's record of the newest map.
+const MapName = "map"
 
-// storedFormat is the number of the format of all that is stored: docs/storage.md describes it.
-const storedFormat = 3
+// RestoringName is the registry's record of a backup that is being restored: what the store has is not whole yet.
+const RestoringName = "restoring"
+
+// StoredFormat is the number of the format of all that is stored: docs/storage.md describes it.
+const StoredFormat = 3
 
 // Map says over how many partitions new work is spread. It is changed by
 // writing the next generation: new work follows the new one, and partitions that
@@ -65,14 +68,15 @@ func (m *Map) Serving() (partitions int, generation uint64) {
 
 // ReadMap reads the newest map of a store; [store.ErrNotFound] if no engine has ever used it.
 func ReadMap(ctx context.Context, s store.Registry) (*Map, error) {
-	raw, err := s.Lookup(ctx, layoutName)
+	raw, err := s.Lookup(ctx, MapName)
 	if err != nil {
 		return nil, err
 	}
-	return parseMap(raw)
+	return ParseMap(raw)
 }
 
-func parseMap(raw []byte) (*Map, error) {
+// ParseMap reads a map as it is stored, and refuses one of another format.
+func ParseMap(raw []byte) (*Map, error) {
 	m := &Map{}
 	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, fmt.Errorf("map of partitions %q: %w", raw, store.ErrCorrupt)
@@ -82,9 +86,9 @@ func parseMap(raw []byte) (*Map, error) {
 
 // check refuses a map of another format, and one that cannot be.
 func (m *Map) check() error {
-	if m.Format != storedFormat {
+	if m.Format != StoredFormat {
 		return fmt.Errorf("the store has data of format %d, and this version of weir reads format %d: run the version that "+
-			"wrote it", m.Format, storedFormat)
+			"wrote it", m.Format, StoredFormat)
 	}
 	if m.Partitions < 1 || m.Most < m.Partitions || m.Most > stored.MaxPartitions || m.Closing && len(m.Before) == 0 {
 		return fmt.Errorf("map of partitions %+v: %w", *m, store.ErrCorrupt)
@@ -128,13 +132,19 @@ func (l *Layout) Table(partitions int) *route.Table {
 }
 
 func (l *Layout) open(ctx context.Context, partitions int) error {
+	switch _, err := l.store.Lookup(ctx, RestoringName); {
+	case err == nil:
+		return errors.New("the store holds part of a backup: the restore has not ended; run it again until it has")
+	case !errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("read whether the store is being restored: %w", err)
+	}
 	raw, m, err := l.Read(ctx)
 	if err != nil {
 		return err
 	}
 	if m == nil {
 		n := cmp.Or(partitions, newPartitions)
-		if err := l.write(ctx, raw, &Map{Format: storedFormat, Generation: 1, Partitions: n, Most: n}); err != nil {
+		if err := l.write(ctx, raw, &Map{Format: StoredFormat, Generation: 1, Partitions: n, Most: n}); err != nil {
 			return err
 		}
 		if _, m, err = l.Read(ctx); err != nil { // another node may have been first
@@ -259,7 +269,7 @@ func (l *Layout) restore(ctx context.Context) error {
 // Read reads the newest map and follows it; nil means that there is none.
 func (l *Layout) Read(ctx context.Context) ([]byte, *Map, error) {
 	asked := time.Now()
-	raw, err := l.store.Lookup(ctx, layoutName)
+	raw, err := l.store.Lookup(ctx, MapName)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, nil, fmt.Errorf("read the map of partitions: %w", err)
 	}
@@ -272,7 +282,7 @@ func (l *Layout) follow(asked time.Time, raw []byte) (*Map, error) {
 	if raw == nil {
 		return nil, nil //nolint:nilnil // the caller writes one
 	}
-	m, err := parseMap(raw)
+	m, err := ParseMap(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +307,7 @@ func (l *Layout) write(ctx context.Context, old []byte, m *Map) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.store.Swap(ctx, layoutName, old, raw); err != nil {
+	if _, err := l.store.Swap(ctx, MapName, old, raw); err != nil {
 		return fmt.Errorf("write the map of partitions: %w", err)
 	}
 	return nil

@@ -142,7 +142,7 @@ func (m *Member) announceAndObey(ctx context.Context, asked time.Time) (layout [
 	if err != nil {
 		return nil, err
 	}
-	here, err := m.Store.CheckIn(ctx, nodesTopic, raw, m.LeaseFor, append([]string{layoutName}, m.Reads...)...)
+	here, err := m.Store.CheckIn(ctx, nodesTopic, raw, m.LeaseFor, append([]string{MapName}, m.Reads...)...)
 	if err != nil {
 		return nil, err
 	}

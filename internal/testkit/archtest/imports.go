@@ -32,7 +32,7 @@ var Core = []string{
 // middle is the layer between the surfaces and the core, in the order of imports.
 var middle = []string{
 	"internal/engine", "internal/engine/scaling", "internal/engine/catalog", "internal/engine/limits",
-	"internal/engine/retention",
+	"internal/engine/retention", "internal/engine/backup",
 	"internal/engine/own", "internal/engine/readback", "internal/engine/ingest",
 	"internal/engine/recall", "internal/engine/loss",
 	"internal/engine/telemetry", "internal/engine/stored",
@@ -123,7 +123,7 @@ var Rows = slices.Concat([]Row{
 // the way to a server or to a node of this process, and, last, drawing, which knows nothing of weir.
 var commands = []string{
 	"internal/cli", "internal/cli/run", "internal/cli/dev", "internal/cli/submit", "internal/cli/bulk", "internal/cli/manage",
-	"internal/cli/operate", "internal/cli/simulate", "internal/cli/doctor", "internal/cli/serve",
+	"internal/cli/operate", "internal/cli/backup", "internal/cli/simulate", "internal/cli/doctor", "internal/cli/serve",
 	"internal/cli/watch", "internal/cli/spec", "internal/cli/link", "internal/cli/local", "internal/cli/command",
 	"internal/cli/config", "internal/cli/demo", "internal/cli/term",
 }
@@ -133,7 +133,7 @@ var commands = []string{
 // store is looked at, nowhere else.
 func commandRows() []Row {
 	backends := []string{"internal/cli/local", "internal/cli/run", "internal/cli/dev", "internal/cli/serve",
-		"internal/cli/doctor", "internal/cli/operate"}
+		"internal/cli/doctor", "internal/cli/operate", "internal/cli/backup"}
 	var rows []Row
 	for i, dir := range commands {
 		r := Row{Dir: dir, May: join(base, commands[i+1:], middle, Core, surface, []string{"api", "client", "internal/assembly", "internal/edge/direct"})}
