@@ -22,6 +22,7 @@ type downstream struct {
 type treated struct {
 	award, message string // idempotency keys
 	again          bool   // it has been asked to come again once
+	came           int    // how often
 }
 
 func newDownstream() *downstream { return &downstream{calls: map[string]map[string]*treated{}} }
@@ -88,6 +89,7 @@ func (d *downstream) treat(b *batch, id, key, user, receipt string) result {
 		d.blame("%s of %s came to %s before %s", id, b.Bulk, message, award)
 	}
 	*held = key
+	it.came++
 	switch fateOf(id) {
 	case closed:
 		return result{ID: id, Status: "failed", Code: "closed"}
@@ -114,6 +116,25 @@ func (d *downstream) of(bulk, id string) treated {
 		return *it
 	}
 	return treated{}
+}
+
+// came returns how often the items of a bulk action came, and how often they have to: once for each step, and those that
+// are asked to come again once more.
+func (d *downstream) came(bulk string) (often, have int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, it := range d.calls[bulk] {
+		often += it.came
+		switch fateOf(id) {
+		case closed:
+			have++
+		case hiccup:
+			have += 3
+		default:
+			have += 2
+		}
+	}
+	return often, have
 }
 
 // The fates of items.

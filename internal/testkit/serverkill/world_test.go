@@ -18,6 +18,7 @@ import (
 type world struct {
 	t      *testing.T
 	dir    string
+	redis  string // address of the Redis that the server uses; empty: its store is in dir
 	down   *downstream
 	ears   *receiver
 	hooked bool // a webhook is told of every end, besides the callbacks
@@ -49,7 +50,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) start() {
 	w.t.Helper()
 	w.life++
-	c := life.Start(w.t, childTest, envDir+"="+w.dir, envWorld+"="+w.web.URL)
+	c := life.Start(w.t, childTest, envDir+"="+w.dir, envWorld+"="+w.web.URL, envRedis+"="+w.redis)
 	url, err := c.Await("ready")
 	if err != nil {
 		w.t.Fatalf("life %d: %v", w.life, err)
