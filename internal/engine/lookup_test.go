@@ -276,6 +276,16 @@ func (s *holed) Get(ctx context.Context, partition int, key []byte) ([]byte, err
 	return s.Store.Get(ctx, partition, key)
 }
 
+func (s *holed) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
+	values, err := s.Store.GetMany(ctx, partition, keys)
+	for i, key := range keys {
+		if key[0] == 'i' && s.of.Load() == weir.BulkID(key[1:]) {
+			values[i] = nil
+		}
+	}
+	return values, err
+}
+
 func TestItemsThatAreMissingInTheStoreAreDamageNotUnknown(t *testing.T) {
 	for _, items := range []int{100, manyItems} { // in the rows, and in blocks
 		itemsAreMissing(t, items)

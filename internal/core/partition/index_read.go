@@ -128,6 +128,34 @@ func ReadAll(rows ManyRows, ids []weir.BulkID) ([]*Stored, error) {
 	return list, nil
 }
 
+// ReadSpecs reads the specs of bulk actions together, with their blocks of those that are inline. One that has none is nil.
+func ReadSpecs(rows ManyRows, ids []weir.BulkID) ([]*Created, error) {
+	keys := make([][]byte, 0, 2*len(ids))
+	for _, id := range ids {
+		keys = append(keys, specKey(id), inlineKey(id))
+	}
+	found, err := rows.GetMany(keys)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*Created, len(ids))
+	for i := range ids {
+		if found[2*i] == nil {
+			continue
+		}
+		list[i] = &Created{}
+		if err := UnsealJSON(keys[2*i], found[2*i], list[i]); err != nil {
+			return nil, err
+		}
+		if block := found[2*i+1]; block != nil {
+			if list[i].Block, err = unseal(keys[2*i+1], block); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
 // NewestOf returns up to limit bulk actions and shards, as [EntriesOf] does.
 func NewestOf(rows PagedRows, in Span, limit int) ([]Entry, error) {
 	page, err := pageOf(rows, []byte{kindSpec}, in, limit)

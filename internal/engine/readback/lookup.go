@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/weirhq/weir"
@@ -12,7 +13,6 @@ import (
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
-	"golang.org/x/sync/errgroup"
 )
 
 // LookupOptions narrows a [Reader.Lookup]. The zero value looks everywhere.
@@ -26,8 +26,8 @@ type LookupOptions struct {
 }
 
 const (
-	lookupAtOnce = 8  // bulk actions looked into side by side
-	lookupAhead  = 64 // that are looked into before the first of them is shown
+	lookupAtOnce = 8   // bulk actions looked into side by side
+	lookupAhead  = 256 // that are looked into before the first of them is shown
 )
 
 // Lookup yields the items with that id in all bulk actions, newest first. The index names the bulk actions of few items
@@ -54,41 +54,61 @@ func (r *Reader) Lookup(ctx context.Context, id string, o LookupOptions) iter.Se
 }
 
 // lookupIn looks into several bulk actions side by side.
-func (r *Reader) lookupIn(ctx context.Context, id string, bulks []weir.BulkID, tenants []string) ([][]Found, error) {
-	found := make([][]Found, len(bulks))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(lookupAtOnce)
-	for i, bulk := range bulks {
-		g.Go(func() (err error) {
-			found[i], err = r.lookupOne(ctx, id, bulk, tenants)
-			return err
-		})
-	}
-	return found, g.Wait()
-}
-
-// lookupOne looks into one bulk action, which may be removed meanwhile.
-func (r *Reader) lookupOne(ctx context.Context, id string, bulk weir.BulkID, tenants []string) ([]Found, error) {
-	p, err := stored.Home(bulk, r.Partitions())
+func (r *Reader) lookupIn(ctx context.Context, id string, ids []weir.BulkID, tenants []string) ([][]Found, error) {
+	bulks, err := r.specs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := partition.ReadSpec(stored.At(ctx, r.store, p), bulk)
-	if errors.Is(err, store.ErrNotFound) {
-		spec, err = stored.FindSpec(ctx, r.store, p, bulk)
+	found := make([][]Found, len(bulks))
+	return found, sideBySide(ctx, len(bulks), func(ctx context.Context, i int) (err error) {
+		b := bulks[i]
+		if b == nil || tenants != nil && !slices.Contains(tenants, b.Spec.Tenant) {
+			return nil
+		}
+		found[i], err = b.withID(ctx, id)
+		if err = b.orGone(ctx, err); errors.Is(err, weir.ErrExpired) || errors.Is(err, store.ErrNotFound) {
+			return nil // it was removed meanwhile
+		}
+		return err
+	})
+}
+
+// specs reads the specs of bulk actions, those of a partition together; nil: it was removed.
+func (r *Reader) specs(ctx context.Context, ids []weir.BulkID) ([]*Bulk, error) {
+	list, homes := make([]*Bulk, len(ids)), map[int][]int{} // of a partition, their places in list
+	for i, id := range ids {
+		p, err := stored.Home(id, r.Partitions())
+		if err != nil {
+			return nil, err
+		}
+		homes[p] = append(homes[p], i)
 	}
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, weir.ErrExpired) {
-		return nil, nil
-	}
-	if err != nil || tenants != nil && !slices.Contains(tenants, spec.Tenant) {
-		return nil, err
-	}
-	b := &Bulk{from: r, id: bulk, Home: p, Spec: spec}
-	found, err := b.withID(ctx, id)
-	if err = b.orGone(ctx, err); errors.Is(err, weir.ErrExpired) || errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	return found, err
+	parts := slices.Sorted(maps.Keys(homes))
+	return list, sideBySide(ctx, len(parts), func(ctx context.Context, i int) error {
+		p, at := parts[i], homes[parts[i]]
+		of := make([]weir.BulkID, len(at))
+		for k, i := range at {
+			of[k] = ids[i]
+		}
+		specs, err := partition.ReadSpecs(stored.At(ctx, r.store, p), of)
+		if err != nil {
+			return err
+		}
+		for k, spec := range specs {
+			if spec == nil { // its owner may not have read it
+				spec, err = stored.FindSpec(ctx, r.store, p, of[k])
+			}
+			switch {
+			case errors.Is(err, store.ErrNotFound), errors.Is(err, weir.ErrExpired):
+				err = nil
+			case err != nil:
+				return err
+			default:
+				list[at[k]] = &Bulk{from: r, id: of[k], Home: p, Spec: spec}
+			}
+		}
+		return nil
+	})
 }
 
 // withID finds the items of an id in one bulk action, in order.

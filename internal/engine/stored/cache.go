@@ -130,8 +130,11 @@ func (c *Cache) remove(e *Entry) {
 	c.bytes -= e.size
 }
 
-// OpenItems reads a block of the items of a bulk action, wherever it is.
+// OpenItems reads a block of the items of a bulk action, wherever it is: also if it was read with the spec.
 func OpenItems(ctx context.Context, s Source, c *block.Codec, p int, of *partition.Created, no uint32) (*block.Items, error) {
+	if of.Block != nil && no == 0 {
+		return open(c, of.ID, no, of.Block)
+	}
 	name, at := of.BlockAt(no)
 	return OpenBlock(ctx, s, c, p, name, at)
 }
