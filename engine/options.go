@@ -49,6 +49,8 @@ type Options struct {
 	// Metrics is where a running engine exports what it counts, such as
 	// [prometheus.DefaultRegisterer]. Default: nowhere.
 	Metrics prometheus.Registerer
+	// Tracer takes spans of bulk actions, their tasks and calls; see docs/traces.md. Default: no spans are made.
+	Tracer weir.Tracer
 	// Logger takes the engine's log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -57,6 +59,6 @@ func (o *Options) inner() inner.Options {
 	return inner.Options{
 		Partitions: o.Partitions, Slots: o.Slots, Workers: o.Workers, Scaling: o.Scaling, MaxPending: o.MaxPending,
 		LeaseFor: o.LeaseFor, DrainFor: o.DrainFor, Grace: o.Grace, CacheBytes: o.CacheBytes, KeepFor: o.KeepFor,
-		Transport: o.Transport, AcceptLoss: o.AcceptLoss, Metrics: o.Metrics, Logger: o.Logger,
+		Transport: o.Transport, AcceptLoss: o.AcceptLoss, Metrics: o.Metrics, Tracer: o.Tracer, Logger: o.Logger,
 	}
 }

@@ -210,7 +210,7 @@ func (s *submission) claimMoved(ctx context.Context, body []byte, claim store.Cl
 func (s *submission) fingerprint() []byte {
 	same := *s.spec
 	same.ID, same.Submitted, same.Shards, same.Range = "", 0, nil, 0
-	same.Inline, same.Listed, same.Sizes, same.Places = false, nil, nil, nil
+	same.Inline, same.Listed, same.Sizes, same.Places, same.Trace = false, nil, nil, nil, ""
 	raw, _ := json.Marshal(same) // plain data
 	h := sha256.New()
 	h.Write(raw)

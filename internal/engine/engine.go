@@ -29,6 +29,7 @@ import (
 	"github.com/weirhq/weir/internal/engine/readback"
 	"github.com/weirhq/weir/internal/engine/recall"
 	"github.com/weirhq/weir/internal/engine/scaling"
+	"github.com/weirhq/weir/internal/engine/spans"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/internal/engine/telemetry"
 	"github.com/weirhq/weir/store"
@@ -55,6 +56,7 @@ type Engine struct {
 	member  *own.Member
 	losses  loss.Book
 	counts  *telemetry.Recorder
+	spans   *spans.Maker  // nil: traces are off
 	state   atomic.Int32  // opened, running, ended
 	over    chan struct{} // closed when Run has returned
 }
@@ -81,6 +83,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}
 	e := &Engine{store: s, opts: o, codec: codec, node: "node_" + ulid.Make().String(), over: make(chan struct{})}
+	e.spans = spans.New(o.Tracer, e.node)
 	e.past = recall.New(s, o.LeaseFor, o.Logger)
 	if e.layout, err = own.OpenLayout(ctx, s, o.Partitions, e.past, &e.losses, o.Logger); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)

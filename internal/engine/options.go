@@ -63,6 +63,8 @@ type Options struct {
 	// Metrics is where a running engine exports what it counts, such as
 	// [prometheus.DefaultRegisterer]. Default: nowhere.
 	Metrics prometheus.Registerer
+	// Tracer takes spans of bulk actions, their tasks and calls; see docs/traces.md. Default: no spans are made.
+	Tracer weir.Tracer
 	// Logger takes the engine's log. Default [slog.Default].
 	Logger *slog.Logger
 }

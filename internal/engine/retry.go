@@ -234,7 +234,9 @@ func (b *BulkAction) submitRetry(ctx context.Context, r *Report, step, no int, t
 	}
 	at := own.Place{Partition: b.Home, Generation: math.MaxUint64} // where the claims are does not depend on the map
 	s := &submission{engine: b.engine, at: at, spec: &c, key: readback.RetryName(b.ID(), step, no), rule: weir.KeepAll}
+	sp := b.engine.spans.Submit(ctx, &c)
 	again, err := s.accept(ctx, incoming{items: items})
+	sp.End(specOf(again), err)
 	if err != nil && none {
 		return nil, errNoneMatch
 	}

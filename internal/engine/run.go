@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/edge/execute"
+	"github.com/weirhq/weir/internal/engine/spans"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 )
@@ -31,6 +32,7 @@ type run struct {
 	reported atomic.Bool
 	orphan   atomic.Bool // its partition is gone
 	expired  int64       // when the loop cancelled it; 0: not
+	span     *spans.Task // nil: its bulk action is not traced
 	uncalled bool        // it did not come to a call: its end says nothing of the downstream
 
 	item    [1]weir.TaskItem // saves a small task two allocations
@@ -42,7 +44,7 @@ func (p *part) start(ctx context.Context, now int64, t *partition.Task) {
 	now = t.Start(now)
 	r := &run{part: p, cut: t, started: now, at: len(p.running)}
 	r.block = p.block(stored.Key{ID: t.StoredAs, No: t.StoredNo})
-	r.ctx.Context = ctx // one level per task, not nested
+	r.ctx.Context, r.span = p.engine.spans.Task(ctx, t, p.no, now) // a level per task at most, not nested
 	r.ctx.timeout = t.Step.Timeout
 	r.ctx.deadline.Store(now + int64(t.Step.Timeout))
 	p.running = append(p.running, r)
@@ -63,6 +65,7 @@ func (r *run) work() {
 		r.finish(&weir.RefusedError{After: time.Second, Err: err})
 		return
 	}
+	r.span.Call(time.Now())
 	execute.Run(&r.ctx, r.cut.Step.Handle, &r.task, r.finish)
 }
 
@@ -99,8 +102,10 @@ func (r *run) finish(err error) {
 		f.Uncalled = r.uncalled || f.Code == execute.CodeCancelled
 		f.Ours = f.Ours || r.uncalled
 	}
+	now := time.Now()
+	r.span.End(r.cut, &r.task, f, now)
 	r.result = partition.Result{
-		Task: r.cut, Outcomes: r.task.Outcomes, Failure: f, Service: time.Now().UnixNano() - r.started,
+		Task: r.cut, Outcomes: r.task.Outcomes, Failure: f, Service: now.UnixNano() - r.started,
 		Rejected: f == nil && execute.Rejected(&r.task),
 	}
 	r.part.mail.put(input{run: r})
@@ -205,6 +210,7 @@ func (p *part) checkDeadlines(now int64) {
 			r.result = partition.Result{Task: r.cut, Lost: true, Service: now - r.started, Failure: &partition.Failure{
 				Code: "timeout", Message: "the handler did not return after its timeout",
 			}}
+			r.span.End(r.cut, nil, r.result.Failure, time.Unix(0, now)) // the handler may still write its outcomes
 			p.ended(now, r)
 		}
 	}

@@ -82,11 +82,21 @@ func (e *Engine) submitIn(ctx context.Context, t Ticket, d weir.Definition, item
 	}
 	c.Notify, c.KeepFor, c.Extra = t.Notify, int64(t.KeepFor), t.Extra
 	c.Terms = t.hashes()
+	sp := e.spans.Submit(ctx, c)
 	b, err := e.submit(ctx, t, c, s, items)
+	sp.End(specOf(b), err)
 	if err != nil {
 		return nil, fmt.Errorf("submit %q: %w", c.Name, err)
 	}
 	return b, nil
+}
+
+// specOf returns what a bulk action was created with; nil if there is none.
+func specOf(b *BulkAction) *partition.Created {
+	if b == nil {
+		return nil
+	}
+	return b.Spec
 }
 
 func (e *Engine) submit(ctx context.Context, t Ticket, c *partition.Created, s weir.Spec, items incoming) (*BulkAction, error) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/edge/execute"
 	"github.com/weirhq/weir/internal/service/access"
 )
 
@@ -94,7 +95,7 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 		out := &watched{ResponseWriter: w}
 		out.Header().Set("Request-Id", v.id)
 		out.Header().Set("X-Content-Type-Options", "nosniff")
-		ctx, keep := s.whileAnswering(context.WithValue(r.Context(), visitKey{}, v))
+		ctx, keep := s.whileAnswering(traced(context.WithValue(r.Context(), visitKey{}, v), r.Header))
 		out.begun = keep
 		r = r.WithContext(ctx)
 		defer func() { s.done(r, v, out, began) }()
@@ -128,6 +129,14 @@ func (s *Server) guarded(next http.Handler, public bool) http.Handler {
 		}
 		s.unstreamed(out, r, v, next)
 	})
+}
+
+// traced returns a context in which the span of the client is under way, if the request names one.
+func traced(ctx context.Context, h http.Header) context.Context {
+	if c := weir.ParseTraceparent(h.Get(execute.HeaderTraceparent)); !c.IsZero() {
+		return weir.WithTrace(ctx, c)
+	}
+	return ctx
 }
 
 // unstreamed asks the endpoint, or answers from memory what was done before with the same key.

@@ -27,6 +27,8 @@ type Task struct {
 	Names     []string    // of all steps
 	KeysOf    weir.BulkID // whose idempotency keys the items have; empty: Bulk's
 	Shards    []int       // partitions that share the bulk action, the home first; nil: not shared
+	Trace     string      // traceparent of the submit; empty: none
+	Total     int64       // items of the bulk action
 	Filter    bool        // no call: the step's filter checks the items, of which there may be a whole block
 
 	at      *step
@@ -125,6 +127,7 @@ func (t *Task) describe() {
 	}
 	t.StoredAs, t.StoredNo = t.l.name, t.l.at
 	t.Base, t.Shards, t.KeysOf, t.Names = t.l.base, b.spec.Shards, b.spec.KeysOf, b.spec.Steps
+	t.Trace, t.Total = b.spec.Trace, b.spec.Items
 }
 
 // popRetry removes the first due retry from the step, or n items of it.

@@ -53,6 +53,7 @@ type Created struct {
 	Extra   json.RawMessage    `json:"extra,omitempty"`    // the submitter's own data
 	Terms   []byte             `json:"terms,omitempty"`    // hashes of what it is found by beside tenant and state, 8 bytes each
 	Listed  []byte             `json:"listed,omitempty"`   // hashes of its items' ids, 8 bytes each; nil: they are too many
+	Trace   string             `json:"trace,omitempty"`    // traceparent of its submit; empty: traces were off
 }
 
 // Blocks returns the number of blocks.

@@ -132,6 +132,9 @@ func (c *caller) call(ctx context.Context, t *weir.Task, req *request) error {
 func (c *caller) request(ctx context.Context, req *request) *http.Request {
 	hr := c.template.WithContext(ctx)
 	hr.Header = maps.Clone(c.template.Header)
+	if at := weir.TraceOf(ctx).String(); at != "" {
+		hr.Header[HeaderTraceparent] = []string{at}
+	}
 	hr.ContentLength = int64(len(req.body))
 	hr.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(req.body)), nil }
 	hr.Body, _ = hr.GetBody()
@@ -140,6 +143,9 @@ func (c *caller) request(ctx context.Context, req *request) *http.Request {
 	}
 	return hr
 }
+
+// HeaderTraceparent is the header of W3C Trace Context.
+const HeaderTraceparent = "Traceparent"
 
 // callFailed returns the error of a call without an answer. The context's cause takes
 // precedence: the connection's error is then only a consequence.

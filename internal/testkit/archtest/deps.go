@@ -71,6 +71,8 @@ var Deps = []Dep{
 	{"github.com/twmb/franz-go/pkg/kfake", "stands in for Kafka", nil},
 	{"github.com/zeebo/xxh3", "hash of keys: routing, duplicates, stable jitter",
 		append([]string{"store/...", "internal/edge/feed", "internal/service/records"}, join(Core, middle)...)},
+	{"go.opentelemetry.io/proto/slim/otlp", "reads what is sent to a collector of traces; without gRPC",
+		[]string{"internal/testkit/otlptest"}},
 	{"go.uber.org/goleak", "tests that no goroutine is left behind", trials},
 	{"golang.org/x/exp", "the log of tusd", []string{"internal/server"}},
 	{"golang.org/x/net", "names of hosts in other scripts; a name server for tests",
@@ -81,6 +83,8 @@ var Deps = []Dep{
 		[]string{"internal/edge/source", "internal/edge/mapping"}},
 	{"golang.org/x/time", "rates of requests", []string{"internal/service/access"}},
 	{"golang.org/x/tools", "loads and type-checks packages for the rules of archtest", []string{"internal/testkit/archtest"}},
+	{"google.golang.org/protobuf", "the encoding of what is sent to a collector of traces, and of what a test reads there",
+		[]string{"internal/edge/otlp", "internal/testkit/otlptest"}},
 	{"pgregory.net/rapid", "property tests", trials},
 }
 

@@ -26,7 +26,7 @@ var Core = []string{
 	"internal/core/retry", "internal/core/scale", "internal/core/flow", "internal/core/block", "internal/core/heap",
 	"internal/core/route", "internal/core/quota", "internal/core/filter", "internal/core/fault",
 	"internal/edge/mapping", "internal/core/near", "internal/core/jsonsize", "internal/core/series",
-	"internal/core/plain",
+	"internal/core/plain", "internal/core/trace",
 }
 
 // middle is the layer between the surfaces and the core, in the order of imports.
@@ -35,7 +35,7 @@ var middle = []string{
 	"internal/engine/retention", "internal/engine/backup",
 	"internal/engine/own", "internal/engine/readback", "internal/engine/ingest",
 	"internal/engine/recall", "internal/engine/loss",
-	"internal/engine/telemetry", "internal/engine/stored",
+	"internal/engine/telemetry", "internal/engine/spans", "internal/engine/stored",
 	"internal/edge/execute", "internal/edge/source", "report",
 }
 
@@ -76,6 +76,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/testkit/nodetest", May: []string{"..."}},
 	{Dir: "internal/testkit/serverkill", May: []string{"..."}},
 	{Dir: "internal/testkit/badinput", StdlibOnly: true},
+	// It checks what we send to collectors, and must not know how.
+	{Dir: "internal/testkit/otlptest"},
 	{Dir: "internal/testkit/docstest"},
 	{Dir: "internal/testkit/storedtest"},
 	{Dir: "cmd/weir", May: []string{"internal/cli"}},
@@ -158,7 +160,7 @@ var surface = []string{
 	"internal/service/check", "internal/service/words",
 	"internal/service/upload", "internal/service/callback", "internal/service/schedule", "internal/service/due",
 	"internal/service/access", "internal/service/stored", "internal/service/records", "internal/service/vault",
-	"internal/edge/feed", "internal/edge/egress",
+	"internal/edge/feed", "internal/edge/egress", "internal/edge/otlp",
 }
 
 // surfaceRows lets each package of the surface use those after it, the middle, the

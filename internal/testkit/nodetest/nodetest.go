@@ -53,6 +53,8 @@ type Options struct {
 	SeriesEvery time.Duration
 	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
+	// Tracer takes the node's spans. Default: none are made.
+	Tracer weir.Tracer
 	// Metrics receives the node's metrics. Default: discarded.
 	Metrics *prometheus.Registry
 }
@@ -90,7 +92,7 @@ func Start(t testing.TB, o Options) *Node {
 	n, e, err := assembly.Open(context.WithoutCancel(t.Context()),
 		assembly.Options{Store: s, Guard: guard, Vault: v, Open: !o.Closed, Steps: o.Steps, Actions: o.Actions,
 			Connections: o.Connections, File: o.File, SeriesEvery: o.SeriesEvery, Tour: o.Tour, Server: o.Server, Metrics: o.Metrics, Logger: log},
-		engine.Options{Logger: log, Partitions: o.Partitions})
+		engine.Options{Logger: log, Partitions: o.Partitions, Tracer: o.Tracer})
 	must(t, err)
 	must(t, n.Configure(t.Context()))
 	r := &Node{Node: n, t: t}
