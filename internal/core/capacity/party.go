@@ -131,6 +131,13 @@ func (p *Party) SetBulk(now int64, g *sched.Bulk, c sched.BulkConfig) {
 	p.queue.SetBulk(now, g, c)
 }
 
+// Tasks returns how many tasks of a bulk action are in flight, or picked to start.
+func (p *Party) Tasks(g *sched.Bulk) int {
+	p.node.lock.Lock()
+	defer p.node.lock.Unlock()
+	return g.InFlight()
+}
+
 // Look returns the forecast for the deadline of a bulk action; see [sched.Queue.Look].
 func (p *Party) Look(now int64, g *sched.Bulk, r sched.Rest) sched.Outlook {
 	p.node.lock.Lock()

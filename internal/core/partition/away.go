@@ -34,6 +34,8 @@ type Tally struct {
 	WaitsOn  []string          `json:"waits_on,omitempty"`
 	Calls    []calls           `json:"calls,omitempty"`
 	Cause    *Cause            `json:"cause,omitempty"`
+	Held     []int64           `json:"held,omitempty"` // of each of the bulk action's own bounds, in force; -1: not certain yet
+	Want     []int64           `json:"want,omitempty"` // of each, what it would use; -1: all that it gets
 }
 
 func (t *Tally) ended() int64 { return t.Done + t.Failed + t.LeftOut }
@@ -56,6 +58,7 @@ type shardRow struct {
 	State  weir.BulkState `json:"state"`
 	Rest   int64          `json:"rest,omitempty"`
 	Ranges []uint32       `json:"ranges,omitempty"`
+	Part   []int64        `json:"part,omitempty"`
 }
 
 // obey applies the home's orders to one of its shards. Orders that assume more than this
@@ -71,7 +74,7 @@ func (m *Machine) obey(now int64, o *Orders) error {
 		m.plead(o)
 		return nil
 	case b == nil:
-		b = m.addBulk(now, o.Spec, &shard{no: o.Shard, away: &away{}})
+		b = m.addBulk(now, o.Spec, &shard{no: o.Shard, away: &away{}, part: o.Part})
 		m.writeSpec(b)
 		m.confirmFirst(now, b)
 		m.mind(now, b)
@@ -92,6 +95,9 @@ func (m *Machine) obey(now int64, o *Orders) error {
 		}
 	}
 	m.adopt(now, b, o.Rules)
+	if len(o.Part) == len(b.bounds) {
+		m.setPart(now, b, o.Part)
+	}
 	b.shard.rest = o.Rest
 	b.shard.away.seen, b.shard.away.state, b.shard.away.unsaved = o.Number, o.State, true
 	m.touch(b)
@@ -132,6 +138,9 @@ func (m *Machine) sendTally(now int64, g *generation, b *bulk) {
 	if b.spec.StopOn != (weir.StopRule{}) {
 		every = ruledEvery
 	}
+	if m.partsMoved(now, b) {
+		every = partsEvery / 5
+	}
 	if !b.anxious(now) && now < a.at+every {
 		m.ring(b, a.at+every)
 		return
@@ -159,6 +168,7 @@ func (m *Machine) tallyOf(now int64, b *bulk) Tally {
 		Seen: b.shard.away.seen, State: b.state, Have: len(b.shard.ranges), Begun: b.shard.begun, RunsOut: b.runsOut(now),
 		Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, InFlight: b.inFlight, Waiting: b.waiting, Due: b.dueLast(),
 		Steps: s.Steps, WaitsOn: m.words(b), Calls: b.ownCalls(), Cause: b.lastCause(),
+		Held: m.inForce(now, b), Want: m.asks(now, b),
 	}
 }
 

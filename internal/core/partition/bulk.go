@@ -78,6 +78,8 @@ type bulk struct {
 	showAt     int64       // when its items in flight are published; 0: it has none
 	lookAgain  int64       // when its deadline is checked again; 0: it is not
 	loaded     int64       // when it was taken over; 0: it was created here
+	bounds     []int64     // its own; see Created.bounds
+	uses       []use       // of those here; nil: it has none
 	shareAt    int64       // when it is checked whether more nodes should work on it; 0: no time is set
 }
 
@@ -96,6 +98,7 @@ type step struct {
 	coming  int64                 // items that passed the step before, in a commit not yet confirmed
 	offered int64                 // items last offered to the queue
 	pace    chain.Pace            // the bulk action's own rate here
+	shut    bool                  // it has no part of that rate here
 	held    int64                 // no call before this time: the endpoint is wrong; 0: not held
 	wants   bool                  // its next task waits to be marked
 	marking *retryTask            // its mark is being written; nil: none
@@ -109,6 +112,10 @@ type step struct {
 
 func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 	b := &bulk{spec: c, shard: s, sampled: now, latencyDue: now + latencyEvery}
+	b.setBounds()
+	if b.away() && len(s.part) != len(b.bounds) {
+		s.part = evenParts(b.bounds, s.no, len(c.Shards))
+	}
 	b.status.Steps = make([]weir.StepCounts, len(c.Steps))
 	b.status.Started = now
 	if !b.away() { // the home counts all items; a shard only what it takes from them
@@ -133,11 +140,9 @@ func (m *Machine) addBulk(now int64, c *Created, s *shard) *bulk {
 func (b *bulk) queueing() sched.BulkConfig {
 	c := b.spec
 	q := sched.BulkConfig{
-		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: c.Concurrency, Deadline: c.Deadline, Data: b,
+		Submit: c.Submitted, Priority: c.Priority, Tier: c.Tier.Rank(), Cap: b.cap(), Deadline: c.Deadline, Data: b,
 	}
-	if b.shard != nil {
-		q.Cap, q.Shard = c.capOf(b.shard.no), true
-	}
+	q.Shard = b.shard != nil
 	return q
 }
 

@@ -109,6 +109,7 @@ func (m *Machine) goAhead(now int64, b *bulk) {
 	m.queue.ResumeBulk(now, b.queued)
 	m.mind(now, b)
 	if b.atHome() {
+		m.grantParts(now, b)
 		m.topUp(now, b)
 	}
 	m.offerAll(now, b)

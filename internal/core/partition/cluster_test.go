@@ -27,6 +27,9 @@ type cluster struct {
 	network []letter   // sent, and in no inbox yet
 	old     []Outgoing // delivered, may come again
 	nodes   []int      // which node runs each partition, as the machines are told
+	slots   []int      // of each site; nil: 4
+	favour  int        // the number of the site that steps are mostly of, from 1; 0: of any
+	hangs   int        // the number of the site whose tasks do not end, from 1; 0: all end
 	clean   bool       // the network delivers everything once and in order
 	crashes int
 }
@@ -62,6 +65,15 @@ type watched struct {
 	shown  bool
 
 	approved bool // the rest after the canary was approved
+
+	strict bool               // its own bounds hold at any time: they are not changed
+	starts map[string][]began // by step
+}
+
+// began is the start of a task, with so many items.
+type began struct {
+	at int64
+	n  int
 }
 
 func newCluster(t *testing.T, seed uint64, partitions int) *cluster {
@@ -83,7 +95,11 @@ func newCluster(t *testing.T, seed uint64, partitions int) *cluster {
 }
 
 func (s *site) config() Config {
-	return Config{Capacity: capacity.New(capacity.Config{Slots: 4, NoFlow: true}).Join(nil), Seed: s.random.Uint64(), Codec: s.codec, Chain: func(name string) []weir.Step { return s.chains[name] }}
+	slots := 4
+	if s.slots != nil {
+		slots = s.slots[s.no]
+	}
+	return Config{Capacity: capacity.New(capacity.Config{Slots: slots, NoFlow: true}).Join(nil), Seed: s.random.Uint64(), Codec: s.codec, Chain: func(name string) []weir.Step { return s.chains[name] }}
 }
 
 // submit adds a bulk action of so many blocks of three items, all of them shards of it.
@@ -192,6 +208,7 @@ func (s *site) crash() {
 func (s *site) started(task *Task) {
 	s.running = append(s.running, task)
 	b := s.find(task.Bulk)
+	s.checkBounds(b, task)
 	if by, ok := b.runBy[task.Block]; ok && by != s.no && (by != b.spec.Shards[0] || b.states[task.Block] != nil || s.crashes == 0) {
 		s.t.Fatalf("block %d of %s runs in partition %d and in %d", task.Block, task.Bulk, by, s.no)
 	}
@@ -254,6 +271,9 @@ func (c *cluster) find(id weir.BulkID) *watched {
 func (c *cluster) step() {
 	c.t.Helper()
 	s := c.sites[c.random.IntN(len(c.sites))]
+	if c.favour > 0 && c.random.IntN(4) > 0 {
+		s = c.sites[c.favour-1]
+	}
 	switch c.random.IntN(25) {
 	case 0:
 		if c.random.IntN(8) == 0 {
@@ -313,6 +333,9 @@ func (c *cluster) finish() {
 		for _, b := range s.m.bulks {
 			c.t.Errorf("partition %d: %s is %v, %+v; shard %+v", s.no, b.spec.ID, b.state, b.status, b.shard)
 		}
+	}
+	for _, b := range c.bulks {
+		c.t.Errorf("%s: %s", b.spec.ID, c.partsOf(b))
 	}
 	c.t.Fatal("it does not come to an end")
 }

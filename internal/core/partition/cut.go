@@ -105,6 +105,7 @@ func (m *Machine) launch(now int64, t *Task) {
 	b.inFlight += int64(n)
 	m.showSoon(now, b)
 	s.spend(now, n)
+	m.used(now, s)
 	m.feed(now, b)
 	t.l.steps[s.no].flying += n
 	m.inFlight++
@@ -223,6 +224,7 @@ func (m *Machine) offer(now int64, s *step) {
 		m.wantMark(s)
 	}
 	m.queue.Update(now, s.entry, head, backlog-int64(head))
+	m.press(now, s.bulk)
 	m.wantFilter(s)
 	m.noteFresh(now, s, head > 0 && s.fresh() && s.bulk.state == weir.BulkRunning)
 }

@@ -60,7 +60,10 @@ func (m *Machine) rest(now int64, b *bulk) sched.Rest {
 	}
 	for i, s := range b.steps {
 		r.Pending = append(r.Pending, b.status.Steps[i].Pending/parts)
-		rate := s.pace.Rate()
+		rate := b.spec.Rates[b.spec.Steps[i]]
+		if b.shard != nil {
+			rate /= float64(len(b.spec.Shards))
+		}
 		if l := &b.status.Lately; rate == 0 && now-l.Since > int64(rateMemory) && m.queue.Cause(s.entry) == sched.CauseBulkCap {
 			rate = l.Now(now)
 		}

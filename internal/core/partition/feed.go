@@ -46,6 +46,9 @@ func (b *bulk) nearEnd() bool { return b.ungiven() < 8*len(b.spec.Shards) }
 // lacks reports whether a shard is to get ranges now.
 func (m *Machine) lacks(now int64, b *bulk, to int) bool {
 	h := b.shard.home
+	if h.parts.idle(b.bounds, to) {
+		return false
+	}
 	if b.nearEnd() {
 		return b.starves(now, to) && !m.nodeHasMore(now, b, to)
 	}

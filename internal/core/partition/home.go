@@ -24,6 +24,7 @@ type home struct {
 	own     []uint32   // ranges for the home, not yet in a commit
 	sealed  []uint32   // ranges for the home, in the commit under way
 	alarm   int64      // when to check whether orders show their effect
+	parts   parts      // of the bulk action's own bounds
 }
 
 // told is the content of the newest orders to a shard.
@@ -33,6 +34,7 @@ type told struct {
 	ranges int
 	state  weir.BulkState
 	rules  uint64
+	part   uint64 // number of the commit that decided it
 }
 
 // Orders is a message from the home to a shard. Each holds all that the shard may not know, so
@@ -51,6 +53,7 @@ type Orders struct {
 	Reason string         `json:"reason,omitempty"`
 	Rest   int64          `json:"rest,omitempty"`  // items not given to any shard
 	Rules  *ruleSet       `json:"rules,omitempty"` // current rules, if they were ever changed
+	Part   []int64        `json:"part,omitempty"`  // of each of the bulk action's own bounds, by those rules
 }
 
 // Outgoing is a message to the inbox of another partition. It is superseded by a later one with
@@ -65,7 +68,7 @@ func newHome(c *Created) *home {
 	n := len(c.Shards)
 	return &home{
 		lists: make([][]uint32, n), items: make([]int64, n), last: make([]int, n), moved: make([]int64, n),
-		tallies: make([]Tally, n), fresh: make([]bool, n), told: make([]told, n),
+		tallies: make([]Tally, n), fresh: make([]bool, n), told: make([]told, n), parts: newParts(c.bounds(), n),
 	}
 }
 
@@ -115,6 +118,7 @@ func (m *Machine) tally(now int64, t *Tally) {
 	b.count(&old, -1)
 	b.count(t, 1)
 	h.tallies[t.Shard], h.fresh[t.Shard] = *t, true
+	h.parts.confirm(t)
 	if said := &h.told[t.Shard]; t.Seen >= said.number && t.Have < said.ranges {
 		said.number = 0 // it has lost the orders it had confirmed: send them again
 	}
@@ -122,6 +126,7 @@ func (m *Machine) tally(now int64, t *Tally) {
 		h.moved[t.Shard] = now
 	}
 	m.touch(b)
+	m.grantParts(now, b)
 	m.topUp(now, b)
 	m.judge(now, b)
 	m.judgeCalls(now, b)
@@ -185,6 +190,9 @@ func (m *Machine) sendOrders(now int64, g *generation, b *bulk) {
 	h := b.shard.home
 	for i := 1; i < len(h.lists); i++ {
 		want := told{ranges: len(h.lists[i]), state: b.state, rules: b.spec.Rules}
+		if h.parts.by != nil {
+			want.part = h.parts.by[i].At
+		}
 		have := h.told[i]
 		have.number, have.at = 0, 0
 		if want.ranges == 0 || want == have && h.told[i].number != 0 {
@@ -209,6 +217,9 @@ func (b *bulk) orders(to int, number uint64) *Orders {
 	if b.spec.Rules > 0 {
 		o.Rules = b.spec.rules()
 	}
+	if h.parts.by != nil {
+		o.Part = slices.Clone(h.parts.by[to].Part)
+	}
 	o.Ranges = h.lists[to][min(t.Have, len(h.lists[to])):]
 	return o
 }
@@ -232,6 +243,7 @@ func (m *Machine) homeAlarm(now int64, b *bulk) {
 // takeOwn lets the home open the ranges that the confirmed commit gave it.
 func (m *Machine) takeOwn(now int64, b *bulk) {
 	h := b.shard.home
+	m.useMore(now, b)
 	if len(h.sealed) == 0 || b.stopping() {
 		return
 	}

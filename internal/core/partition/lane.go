@@ -186,7 +186,7 @@ type LaneLoad struct {
 
 // Observe appends the work of each lane since the last Observe.
 func (m *Machine) Observe(now int64, dst []LaneLoad) []LaneLoad {
-	spare := m.spare()
+	spare := m.spare(now)
 	for _, r := range m.lanes.all {
 		c := r.counts
 		r.counts = laneCounts{}

@@ -223,6 +223,7 @@ func (m *Machine) create(now int64, c *Created) {
 	m.confirmFirst(now, b)
 	m.mind(now, b)
 	if b.atHome() {
+		m.grantParts(now, b)
 		m.topUp(now, b)
 	} else if b.steps != nil {
 		if s := b.steps[c.FirstStep]; !chain.Large(c.Items, s.chunk) {

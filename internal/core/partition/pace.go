@@ -8,10 +8,8 @@ import (
 // setPace reads the step's own rate from the rules. Starts at another rate still count, and
 // after a takeover all that the last owner may have started.
 func (s *step) setPace(now int64, b *bulk) {
-	rate := b.spec.Rates[s.def.Name]
-	if b.shard != nil {
-		rate /= float64(len(b.spec.Shards))
-	}
+	rate, shut := b.rate(s.no)
+	s.shut = shut
 	if rate == 0 {
 		s.pace = chain.Pace{}
 		return
@@ -31,6 +29,7 @@ func (s *step) setPace(now int64, b *bulk) {
 // its commit.
 func (m *Machine) slowDown(now int64, b *bulk) {
 	b.loaded = now
+	m.settleAll(now, b)
 	for _, s := range b.steps {
 		s.setPace(now, b)
 		m.offer(now, s)
@@ -55,8 +54,15 @@ func (m *Machine) look(now int64, s *step) {
 	if s.pace.Own == nil {
 		return
 	}
+	if s.shut {
+		s.pace.Waits, s.pace.Part = true, 0
+		return
+	}
 	if at := s.pace.Look(now, s.size, s.bulk.opens != nil, s.marked != nil || s.endangered()); at != 0 {
 		m.waits.push(wait{due: at, paced: s})
+	}
+	if b := s.bulk; s.pace.Waits && b.opens == nil {
+		b.uses[1+s.no].note(now, b.part(1+s.no)) // its rate holds it up
 	}
 }
 
@@ -70,7 +76,7 @@ func (s *step) spend(now int64, items int) {
 // mayTry reports whether a suspect of n items may start, which runs out of turn.
 func (s *step) mayTry(now int64, n int) bool {
 	own := s.pace.Own
-	return !s.crowded() && s.held == 0 && (own == nil || s.bulk.opens == nil && own.Ready(now, n) <= now)
+	return !s.crowded() && s.held == 0 && !s.shut && (own == nil || s.bulk.opens == nil && own.Ready(now, n) <= now)
 }
 
 // waits reports whether nothing of the step may start now.

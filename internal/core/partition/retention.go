@@ -19,7 +19,7 @@ const removeRows = 1000
 
 // fewKinds lists the kinds of row of which a bulk action has a few hundred at most. Of blocks
 // and results it can have any number.
-var fewKinds = [...]byte{kindGroup, kindLatency, kindTally, kindEvent, kindOwners}
+var fewKinds = [...]byte{kindGroup, kindLatency, kindTally, kindEvent, kindOwners, kindParts}
 
 // Tombstone is the record of a bulk action that was removed.
 type Tombstone struct {

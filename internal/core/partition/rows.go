@@ -25,6 +25,7 @@ import (
 //	h id step              latencies at a step, written once a second and at the end
 //	g id                   shared, at home: the shard of each range given out
 //	r id shard             shared, at home: the newest tally of a shard
+//	p id                   shared, at home: the part of each shard in the bulk action's own bounds
 //	s id                   shared, elsewhere: the shard's newest orders
 //	w tenant               marks a tenant with bulk actions here that have not ended
 //	l resource             number of workers that the lane was given
@@ -48,6 +49,7 @@ const (
 	kindLatency = 'h'
 	kindOwners  = 'g'
 	kindTally   = 'r'
+	kindParts   = 'p'
 	kindShard   = 's'
 	kindTenant  = 'w'
 	kindLane    = 'l'
@@ -74,6 +76,7 @@ func inlineKey(id weir.BulkID) []byte { return rowKey(kindInline, id) }
 func statusKey(id weir.BulkID) []byte { return rowKey(kindStatus, id) }
 
 func ownersKey(id weir.BulkID) []byte { return rowKey(kindOwners, id) }
+func partsKey(id weir.BulkID) []byte  { return rowKey(kindParts, id) }
 func shardKey(id weir.BulkID) []byte  { return rowKey(kindShard, id) }
 func tenantKey(name string) []byte    { return append([]byte{kindTenant}, name...) }
 func laneKey(name string) []byte      { return append([]byte{kindLane}, name...) }

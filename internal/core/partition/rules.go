@@ -65,7 +65,10 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	if b.away() && len(r.Shards) > len(spec.Shards) { // more have come since it was made
 		spec.Shards = r.Shards
 	}
+	was, old := b.spec, b.bounds
 	b.spec = &spec
+	b.setBounds()
+	m.refit(now, b, was, old)
 	m.queue.SetBulk(now, b.queued, b.queueing())
 	for _, s := range b.steps {
 		was := s.pace.Rate()
@@ -78,4 +81,18 @@ func (m *Machine) adopt(now int64, b *bulk, r *ruleSet) {
 	m.writeSpec(b)
 	m.touch(b)
 	m.spreadLater(now, b)
+}
+
+// refit adapts the parts of the shards to other bounds. A shard hears of its part after this.
+func (m *Machine) refit(now int64, b *bulk, was *Created, old []int64) {
+	if b.shard == nil || was.Concurrency == b.spec.Concurrency && maps.Equal(was.Rates, b.spec.Rates) {
+		return
+	}
+	if b.atHome() {
+		m.rebound(b, was, old)
+		m.lookAtParts(b, now)
+	} else if len(b.shard.part) != len(b.bounds) {
+		b.shard.part = evenParts(b.bounds, b.shard.no, len(b.spec.Shards))
+	}
+	m.settleAll(now, b)
 }

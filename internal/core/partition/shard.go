@@ -67,18 +67,6 @@ func (c *Created) position(no uint32) (at int64) {
 	return at
 }
 
-// capOf returns a shard's part of the bound on tasks in flight.
-func (c *Created) capOf(no int) int {
-	if c.Concurrency == 0 || !c.Shared() {
-		return c.Concurrency
-	}
-	n := c.Concurrency / len(c.Shards)
-	if no < c.Concurrency%len(c.Shards) {
-		n++
-	}
-	return max(n, 1) // 0 would mean no bound
-}
-
 // shard is the part of a bulk action that this partition works on.
 type shard struct {
 	no     int      // in the spec's list of shards; 0: the home
@@ -89,6 +77,9 @@ type shard struct {
 	given  int64    // items of its ranges
 	last   int      // ranges that it was given last
 	rest   int64    // items not given to any shard, as far as known here
+
+	part    []int64 // of each of the bulk action's own bounds, in force here; nil: it has none
+	settles []int64 // of each: until then starts at a larger part of a rate may be in its window
 
 	home *home // set in the home
 	away *away // set elsewhere

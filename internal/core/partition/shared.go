@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/store"
@@ -15,7 +16,11 @@ func homeShard(c *Created) *shard {
 		return nil
 	}
 	must(len(c.Shards) <= mostShards, "%s has %d shards", c.ID, len(c.Shards))
-	return &shard{rest: c.Items, home: newHome(c)}
+	s := &shard{rest: c.Items, home: newHome(c)}
+	if s.home.parts.by != nil {
+		s.part = slices.Clone(s.home.parts.by[0].Part) // nothing until a commit grants it
+	}
+	return s
 }
 
 // send adds a message that is sent once the generation is durable.
@@ -48,6 +53,13 @@ func (m *Machine) writeShard(now int64, b *store.Batch, g *generation, x *bulk) 
 			h.fresh[i] = false
 		}
 	}
+	if h.parts.fresh {
+		b.Set = append(b.Set, SealJSON(partsKey(id), &partsRow{h.parts.by}))
+		h.parts.fresh = false
+	}
+	if h.parts.by != nil {
+		h.parts.sealed = slices.Clone(h.parts.by[0].Part)
+	}
 	h.sealed, h.own = append(h.sealed, h.own...), h.own[:0]
 	m.sendOrders(now, g, x)
 }
@@ -58,7 +70,7 @@ func (b *bulk) shardRow() *shardRow {
 	s := b.shard
 	row := &shardRow{Shard: s.no, Seen: s.away.seen, State: s.away.state}
 	if !b.state.Final() {
-		row.Rest, row.Ranges = s.rest, s.ranges
+		row.Rest, row.Ranges, row.Part = s.rest, s.ranges, s.part
 	}
 	return row
 }
@@ -81,6 +93,9 @@ func loadShard(rows Rows, c *Created) (*shard, error) {
 	}
 	s := &shard{no: row.Shard, rest: row.Rest, ranges: row.Ranges}
 	s.away = &away{seen: row.Seen, state: row.State}
+	if s.part = row.Part; len(s.part) != len(c.bounds()) {
+		s.part = evenParts(c.bounds(), s.no, len(c.Shards))
+	}
 	return s, c.checkRanges(s.ranges)
 }
 
@@ -96,6 +111,9 @@ func loadHome(rows Rows, c *Created) (*shard, error) {
 	}
 	h.written = len(owners)
 	s.ranges = h.lists[0]
+	if err := loadParts(rows, c, s); err != nil {
+		return nil, err
+	}
 	return s, rows.Scan(rowKey(kindTally, c.ID), func(key, row []byte) error {
 		var t Tally
 		if err := UnsealJSON(key, row, &t); err != nil {
@@ -157,6 +175,7 @@ func (b *bulk) regain() {
 // have been sent.
 func (m *Machine) goOn(now int64, b *bulk) {
 	if b.atHome() {
+		m.grantParts(now, b)
 		m.topUp(now, b)
 	}
 	m.touch(b)

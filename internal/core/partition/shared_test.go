@@ -221,27 +221,6 @@ func TestShardsFollowOnlyTheirHome(t *testing.T) {
 	c.check()
 }
 
-func TestBoundOnTasksInFlightIsSharedOut(t *testing.T) {
-	for _, tt := range []struct {
-		name        string
-		concurrency int
-		want        []int
-	}{
-		{"no bound is none anywhere", 0, []int{0, 0, 0}},
-		{"seven tasks for three", 7, []int{3, 2, 2}},
-		{"none is left out", 2, []int{1, 1, 1}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := Created{Concurrency: tt.concurrency, Shards: []int{4, 5, 6}}
-			for i, want := range tt.want {
-				if got := c.capOf(i); got != want {
-					t.Errorf("shard %d: %d tasks, want %d", i, got, want)
-				}
-			}
-		})
-	}
-}
-
 func TestRangesCoverEveryItemOnce(t *testing.T) {
 	for _, c := range []Created{
 		{Items: 1},

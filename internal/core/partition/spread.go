@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/route"
 )
 
@@ -54,11 +55,10 @@ func (m *Machine) shareAt(b *bulk, at int64) {
 	}
 }
 
-// sharable reports whether the bulk action may ever get more shards from here. One with bounds of
-// its own keeps those that it was accepted with, since the bounds are divided among them.
+// sharable reports whether the bulk action may ever get more shards from here.
 func (b *bulk) sharable() bool {
 	c := b.spec
-	return !b.away() && b.steps != nil && c.Blocks() >= leastShared && c.Concurrency == 0 && len(c.Rates) == 0
+	return !b.away() && b.steps != nil && c.Blocks() >= leastShared
 }
 
 // spread gives the bulk action more shards, if that helps.
@@ -74,7 +74,7 @@ func (m *Machine) spread(now int64, b *bulk) {
 	switch {
 	case len(more) == 0:
 		return
-	case b.endsSoon(now):
+	case b.endsSoon(now) || m.atBound(now, b):
 		m.shareAt(b, now+shareAfter)
 		return
 	}
@@ -87,20 +87,25 @@ func (m *Machine) spread(now int64, b *bulk) {
 	b.shard.home.extend(len(more))
 	m.writeSpec(b)
 	m.touch(b)
+	m.grantParts(now, b)
 	m.topUp(now, b)
 	m.offerAll(now, b)
 }
 
 // spare returns, by lane, how many items other partitions could take if there were more nodes.
-func (m *Machine) spare() map[*lane]int64 {
+func (m *Machine) spare(now int64) map[*lane]int64 {
 	items := map[*lane]int64{}
 	for _, b := range m.bulks { // a sum: order does not reach the output
-		if !b.sharable() || b.state != weir.BulkRunning || b.opens != nil || b.status.Phase == canaryPhase {
+		if !b.sharable() || b.state != weir.BulkRunning || b.opens != nil || b.status.Phase == canaryPhase || m.atBound(now, b) {
 			continue
 		}
 		n := b.unopened()
 		if b.shard != nil {
 			n = b.shard.rest
+		}
+		if most := b.bound(0); most > 0 { // no more than on as many nodes as its own concurrency fills
+			more := ceilDiv(most, int64(max(m.queue.Slots(), 1))) - max(1, int64(len(b.spec.Shards)))
+			n = min(n, max(more, 0)*block.Size)
 		}
 		items[b.steps[b.spec.FirstStep].lane] += n
 	}
@@ -144,6 +149,11 @@ func (m *Machine) helpers(b *bulk, most int) (more []int) {
 		}
 	}
 	most = min(most, mostShards-len(shards))
+	for _, n := range b.bounds {
+		if n > 0 {
+			most = min(most, int(n)-len(shards)) // one more would have no part
+		}
+	}
 	sized := route.ShardsFor(b.spec.Items, route.MostShards(len(nodes))) - len(shards)
 	order := route.Shards(b.spec.Tenant, shards[0], len(nodes), len(nodes))
 	for _, p := range order {
@@ -167,6 +177,10 @@ func (m *Machine) divide(now int64, b *bulk) {
 	c.Shards, c.Range = []int{m.reach.Self}, c.grain()
 	s := &shard{rest: c.Items, home: newHome(c)}
 	b.shard = s
+	if s.part = slices.Clone(b.bounds); s.part != nil { // it has had all until now
+		s.home.parts.by[0] = granted{Part: slices.Clone(b.bounds), Held: slices.Clone(b.bounds), At: m.number + 1}
+		s.home.parts.fresh = true
+	}
 	begun := (b.cursor + c.Range - 1) / c.Range
 	for r := range c.ranges() {
 		if from, _ := c.blocksOf(r); r > begun && c.position(from) >= b.opened+b.risk {
@@ -194,4 +208,5 @@ func (h *home) extend(n int) {
 	h.tallies = append(h.tallies, make([]Tally, n)...)
 	h.fresh = append(h.fresh, make([]bool, n)...)
 	h.told = append(h.told, make([]told, n)...)
+	h.parts.extend(n)
 }

@@ -200,30 +200,3 @@ func wholeOf(c *Created) *Created {
 	spec.Shards = nil
 	return &spec
 }
-
-func TestABulkActionWithBoundsOfItsOwnIsNotDividedWhileItRuns(t *testing.T) {
-	c := newCluster(t, 1, 3)
-	c.move(0, 1, 2)
-	b := c.whole(0, 200, 0)
-	c.sites[0].inbox = nil
-	bounded := wholeOf(b.spec)
-	bounded.Concurrency = 3
-	c.append(0, envelope{Created: bounded})
-	c.slowly(30)
-	if b.spec.Shared() {
-		t.Fatalf("it is shared by %v", b.spec.Shards)
-	}
-	none := 0
-	c.append(0, envelope{Command: &Command{ID: b.spec.ID, Verb: Change, Rules: &weir.Rules{Concurrency: &none}}})
-	c.slowly(30)
-	three := 3
-	c.append(0, envelope{Command: &Command{ID: b.spec.ID, Verb: Change, Rules: &weir.Rules{Concurrency: &three}}})
-	c.slowly(5)
-	for _, s := range c.sites {
-		if x := s.m.bulks[b.spec.ID]; x == nil || x.spec.capOf(x.shard.no) != 1 {
-			t.Errorf("partition %d is bound to %+v of 3 tasks, want one", s.no, x)
-		}
-	}
-	c.finish()
-	c.check()
-}

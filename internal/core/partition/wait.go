@@ -108,6 +108,7 @@ func (m *Machine) alarm(now int64, b *bulk) {
 	m.spread(now, b)
 	if b.atHome() {
 		m.homeAlarm(now, b)
+		m.partsDue(now, b)
 	}
 }
 

@@ -15,7 +15,7 @@ type BulkConfig struct {
 	Submit   int64 // when it was submitted
 	Priority int   // each point is worth a minute of age, inside the tenant
 	Tier     int   // 0 critical, 1 high, 2 default, 3 low
-	Cap      int   // tasks in flight, 0 for no bound
+	Cap      int   // tasks in flight, 0 for no bound, below 0 for none at all
 	Deadline int64 // when it must have ended, 0 for no deadline; see [Queue.Look]
 	Shard    bool  // one of several bulk actions that do the same work: they take turns
 	Data     any   // the caller's
@@ -258,7 +258,7 @@ func (q *Queue) rescore(e *Entry) {
 	}
 }
 
-func (g *Bulk) atCap() bool { return g.cap > 0 && g.inFlight >= g.cap }
+func (g *Bulk) atCap() bool { return g.cap != 0 && g.inFlight >= g.cap }
 
 // PauseBulk lets nothing of g start until it is resumed. O(1): its entries leave the tree when
 // Next meets them.

@@ -37,7 +37,7 @@ func (o *owner) start(t *partition.Task) {
 	})
 	o.running++
 	o.node.running++
-	b.running[o.id]++
+	b.underWay[c] = true
 	o.node.ofTenant[t.Tenant]++
 	w.dispatched(c, o.previous(t))
 	took := w.respond(c)
@@ -145,7 +145,7 @@ func (o *owner) ended(c *call) {
 	c.meter.inFlight--
 	o.running--
 	o.node.running--
-	c.bulk.running[o.id]--
+	delete(c.bulk.underWay, c)
 	if o.gone {
 		o.free(c)
 		return

@@ -46,9 +46,6 @@ func (w *World) share(b *truth) {
 // worksIn reports whether a partition has a part in the bulk action.
 func (b *truth) worksIn(p int) bool { return p == b.partition || slices.Contains(b.spec.Shards, p) }
 
-// shardOf returns which of the shards a partition is.
-func (b *truth) shardOf(p int) int { return max(0, slices.Index(b.spec.Shards, p)) }
-
 // places returns the partitions that may have rows of it.
 func (b *truth) places() []int {
 	if b.spec.Shared() {
@@ -82,8 +79,7 @@ func (w *World) runners() []int {
 	return runs
 }
 
-// checkShards: shards are added to a bulk action that runs, and none is taken away. One with bounds
-// of its own stays with those that share the bounds.
+// checkShards: shards are added to a bulk action that runs, and none is taken away.
 func (w *World) checkShards(b *truth, c *partition.Created) {
 	if !c.Shared() {
 		return
@@ -94,9 +90,6 @@ func (w *World) checkShards(b *truth, c *partition.Created) {
 	if len(c.Shards) == n {
 		return
 	}
-	bounded := c.Concurrency != 0 || len(c.Rates) != 0
-	w.must(!bounded || int(c.Rules) > b.stored[b.partition], "I12", b, -1, "%s has bounds of its own, and its shards became %v after %v",
-		b.spec.ID, c.Shards, b.spec.Shards)
 	w.must(b.spec.Canary == nil || b.phase == wholeRuns, "P6", b, -1, "%s is shared before the rest after its canary may run", b.spec.ID)
 	w.met[SharedLater]++
 	b.spec.Shards, b.spec.Range = c.Shards, c.Range

@@ -64,13 +64,20 @@ func (t *ruleTruth) equal(u *ruleTruth) bool {
 		maps.Equal(t.rates, u.rates)
 }
 
-// shards returns how many partitions have a part in what a bulk action allows itself.
-func (b *truth) shards() int { return max(1, len(b.spec.Shards)) }
+// oldest returns the number of the oldest change up to which the rules may be in effect in a
+// partition.
+func (b *truth) oldest() int {
+	k := len(b.changes)
+	for _, p := range b.places() {
+		k = min(k, b.stored[p])
+	}
+	return k
+}
 
-// most returns the largest of what the rules say that may be in effect in a
-// partition: from those in its rows to the newest. 0: there may be no bound.
-func (b *truth) most(p int, of func(*ruleTruth) float64) (most float64) {
-	for k := b.stored[p]; k <= len(b.changes); k++ {
+// most returns the largest of what the rules say that may be in effect somewhere: from those in the
+// rows of all partitions to the newest. 0: there may be no bound.
+func (b *truth) most(of func(*ruleTruth) float64) (most float64) {
+	for k := b.oldest(); k <= len(b.changes); k++ {
 		x := of(b.version(k))
 		if x == 0 {
 			return 0
@@ -80,63 +87,61 @@ func (b *truth) most(p int, of func(*ruleTruth) float64) (most float64) {
 	return most
 }
 
-// cap returns how many tasks a partition may have in flight.
-func (t *ruleTruth) cap(b *truth, p int) float64 {
-	n, parts := t.concurrency, b.shards()
-	if n == 0 || parts == 1 {
-		return float64(n)
+// boundTruth watches a bulk action's own bounds while the same rules may be in effect.
+type boundTruth struct {
+	oldest, newest int
+	since          int64
+	starts         map[int]*virtual.Meter // by step
+}
+
+// ownBounds returns what watches the bounds under the rules that may be in effect now.
+func (w *World) ownBounds(b *truth) *boundTruth {
+	oldest, newest := b.oldest(), len(b.changes)
+	if x := b.bounds; x == nil || x.oldest != oldest || x.newest != newest {
+		b.bounds = &boundTruth{oldest, newest, w.Now(), map[int]*virtual.Meter{}}
 	}
-	part := n / parts
-	if b.shardOf(p) < n%parts {
-		part++
+	return b.bounds
+}
+
+// take counts items that start at a step, and returns how many started within the window that ends now.
+func (x *boundTruth) take(now, window int64, step, items int) int64 {
+	if x.starts[step] == nil {
+		x.starts[step] = &virtual.Meter{}
 	}
-	return float64(max(part, 1))
+	x.starts[step].Window = window
+	return x.starts[step].Add(now, int64(items))
 }
-
-// paceTruth watches a rate of a bulk action's own, at one step, in the hands of one owner.
-type paceTruth struct {
-	oldest, newest int // the rules that may be in effect
-	starts         virtual.Meter
-}
-
-// take counts a start and returns how many items started within the window that ends now.
-func (p *paceTruth) take(now, window int64, cost int) int {
-	p.starts.Window = window
-	return int(p.starts.Add(now, int64(cost)))
-}
-
-// paceKey says whose pace it is.
-type paceKey struct{ partition, step int }
 
 // checkOwnLimits: no more tasks are in flight than the bulk action allows itself (I12), and
-// in no window more items start than its own rate has room for (I11), whichever node owns it.
-// A former owner does not know of later changes.
+// in no window more items start than its own rate has room for (I11), in all partitions that share
+// it together, whichever nodes own them. What was started under earlier rules does not count, nor
+// does what former owners start.
 func (w *World) checkOwnLimits(c *call) {
 	t, b, p := c.task, c.bulk, c.owner.partition
 	if c.owner.token != w.ledger.parts[p].newest {
 		return
 	}
-	most := int(b.most(p, func(r *ruleTruth) float64 { return r.cap(b, p) }))
-	w.must(most == 0 || b.running[c.owner.id] <= most, "I12", b, -1, "%s: %d tasks in flight, at most %d allowed",
-		b.spec.ID, b.running[c.owner.id], most)
-	rate := b.most(p, func(r *ruleTruth) float64 { return r.rates[t.Step.Name] }) / float64(b.shards())
+	x := w.ownBounds(b)
+	most := int(b.most(func(r *ruleTruth) float64 { return float64(r.concurrency) }))
+	running := 0
+	for other := range b.underWay { // a sum: the order does not reach it
+		if other.began >= x.since && other.owner == w.ownerOf(other.owner.partition) {
+			running++
+		}
+	}
+	w.must(most == 0 || running <= most, "I12", b, -1, "%s: %d tasks in flight, at most %d allowed", b.spec.ID, running, most)
+	if most > 0 && b.spec.Shared() && running == most {
+		w.met[BoundShared]++
+	}
+	rate := b.most(func(r *ruleTruth) float64 { return r.rates[t.Step.Name] })
 	if rate == 0 {
 		return
 	}
-	if b.paces == nil {
-		b.paces = map[paceKey]*paceTruth{}
-	}
-	key, oldest, newest := paceKey{p, t.StepNo}, b.stored[p], len(b.changes)
-	pace := b.paces[key]
-	if pace == nil || pace.oldest != oldest || pace.newest != newest {
-		pace = &paceTruth{oldest: oldest, newest: newest}
-		b.paces[key] = pace
-	}
 	quota, window := limit.PerWindow(rate)
-	used := pace.take(w.Now(), int64(window), len(t.Items))
-	w.must(used <= int(quota), "I11", b, -1, "%s step %d: %d items started within %v, its own rate is %v/s", b.spec.ID,
+	used := x.take(w.Now(), int64(window), t.StepNo, len(t.Items))
+	w.must(used <= quota, "I11", b, -1, "%s step %d: %d items started within %v, its own rate is %v/s", b.spec.ID,
 		t.StepNo, used, window, rate)
-	if used > len(t.Items) {
+	if used > int64(len(t.Items)) {
 		w.met[OwnRateKept]++
 	}
 }

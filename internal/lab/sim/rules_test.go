@@ -35,27 +35,27 @@ func TestRulesAreThoseOfAllChangesUpToThere(t *testing.T) {
 func TestWhatMayBeInEffectIsFromTheStoredRulesToTheNewest(t *testing.T) {
 	b := changedTruth()
 	rate := func(r *ruleTruth) float64 { return r.rates["a"] }
-	tasks := func(p int) float64 { return b.most(p, func(r *ruleTruth) float64 { return r.cap(b, p) }) }
+	tasks := func(r *ruleTruth) float64 { return float64(r.concurrency) }
 	for _, tt := range []struct {
-		stored     int
-		rate       float64
-		home, away float64
+		home, away  int // changes stored
+		rate, tasks float64
 	}{
-		{0, 0, 3, 2}, // a rate was taken away, and that may have been heard
-		{1, 0, 1, 1},
-		{3, 0, 1, 1},
+		{0, 0, 0, 5}, // a rate was taken away, and that may have been heard
+		{3, 1, 0, 2},
+		{3, 0, 0, 5},
+		{3, 3, 0, 2},
 	} {
-		b.stored = map[int]int{3: tt.stored, 1: tt.stored}
-		if got := b.most(3, rate); got != tt.rate {
-			t.Errorf("with %d changes stored the rate is %v, want %v", tt.stored, got, tt.rate)
+		b.stored = map[int]int{3: tt.home, 1: tt.away}
+		if got := b.most(rate); got != tt.rate {
+			t.Errorf("with %d and %d changes stored the rate is %v, want %v", tt.home, tt.away, got, tt.rate)
 		}
-		if home, away := tasks(3), tasks(1); home != tt.home || away != tt.away {
-			t.Errorf("with %d changes stored %v and %v tasks may run, want %v and %v", tt.stored, home, away, tt.home, tt.away)
+		if got := b.most(tasks); got != tt.tasks {
+			t.Errorf("with %d and %d changes stored %v tasks may run, want %v", tt.home, tt.away, got, tt.tasks)
 		}
 	}
 	b.changes = b.changes[:1]
 	b.stored = nil
-	if got := b.most(3, rate); got != 10 {
+	if got := b.most(rate); got != 10 {
 		t.Errorf("the rate that no change touched is %v, want 10", got)
 	}
 }

@@ -44,6 +44,7 @@ const (
 	RulesSurvived                      // changed rules were taken over
 	ChangedShardAway                   // rules of a shared bulk action changed while a shard had no owner
 	OwnRateKept                        // a bulk action's own rate was looked at
+	BoundShared                        // all tasks that a bulk action allows itself were in flight, in several partitions
 	EventRetold                        // an event was told again by another owner
 	TenantFull                         // a tenant had all the tasks that it may have
 	LimitsChanged                      // a task was started under limits that were changed while work ran
@@ -62,7 +63,7 @@ var situationNames = [...]string{
 	"shared by partitions", "shared while it runs", "stale leader", "lane full", "hold survives takeover", "start races its time", "cancel of a held one",
 	"canary holds", "canary does not hold", "canary ends while paused", "approval races a takeover", "approval repeated",
 	"changed rules survive takeover",
-	"change while a shard is away", "own rate", "event told again", "tenant at its bound", "limits changed",
+	"change while a shard is away", "own rate", "shared bound used up", "event told again", "tenant at its bound", "limits changed",
 	"poison contained", "suspect tried",
 	"filter", "late for a deadline",
 }

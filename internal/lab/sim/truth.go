@@ -44,7 +44,7 @@ type truth struct {
 	seen     weir.Progress    // what a client saw last
 	viewed   bool
 	survived bool             // had an owner before
-	running  map[int]int      // tasks in flight by owner
+	underWay map[*call]bool   // tasks in flight
 	keys     map[string]int32 // first user of each key
 
 	users     *rand.Rand         // who decides about it
@@ -61,7 +61,7 @@ type truth struct {
 	late      bool               // one was when it had ended, or nearly: it may have no effect
 	specs     map[int]bool       // partitions that have its spec
 	stored    map[int]int        // by partition: how many changes that has
-	paces     map[paceKey]*paceTruth
+	bounds    *boundTruth
 }
 
 // itemTruth is one item.
@@ -100,7 +100,7 @@ type again struct {
 func newTruth(no, part int, c partition.Created, steps []weir.Step) *truth {
 	b := &truth{
 		no: no, partition: part, spec: c, steps: steps, items: make([]itemTruth, c.Items), poison: -1, deadly: -1,
-		blocks: make([]block.State, len(c.Sizes)), running: map[int]int{},
+		blocks: make([]block.State, len(c.Sizes)), underWay: map[*call]bool{},
 	}
 	at := 0
 	for i, n := range c.Sizes {
