@@ -284,6 +284,12 @@ type StateChange struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// EventTicket lets the EventSource of a browser watch a bulk action.
+type EventTicket struct {
+	URL       string    `json:"url" doc:"Path of the stream with the ticket, for new EventSource(server + url)"`
+	ExpiresAt time.Time `json:"expires_at" doc:"Until when it opens a stream"`
+}
+
 // Change changes the rules of a bulk action, also while it runs. Omitted fields keep their values.
 type Change struct {
 	Tier        *string         `json:"tier,omitempty" enum:"critical,high,default,low"`

@@ -26,6 +26,11 @@ func (c *Client) Progress(ctx context.Context, id string) (api.Progress, error) 
 	return get[api.Progress](ctx, c, "GET", route(bulkActions, id, "progress"), nil)
 }
 
+// EventTicket makes a path with which the EventSource of a browser can watch a bulk action for some minutes, without a key.
+func (c *Client) EventTicket(ctx context.Context, id string) (api.EventTicket, error) {
+	return get[api.EventTicket](ctx, c, "POST", route(bulkActions, id, "events-ticket"), nil)
+}
+
 // Watch yields how far a bulk action is, whenever that changes, until it has ended,
 // ctx ends, or the caller stops. A stream that is cut is taken up again where it
 // was, also over a restart of the server; where something between does not let

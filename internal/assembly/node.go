@@ -183,6 +183,7 @@ func (n *Node) serverOptions() server.Options {
 		o.Alive = n.engine.Alive
 	}
 	o.Open, o.Version, o.Metrics, o.Store, o.Logger = n.opts.Open, n.opts.Version, n.opts.Metrics, n.opts.Store, n.log
+	o.Sealer = n.opts.Vault
 	sharing, ok := n.opts.Store.(store.Sharing)
 	if portable, is := n.opts.Store.(store.Portable); is && (!ok || !sharing.Shared()) {
 		o.Backup = portable

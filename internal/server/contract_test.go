@@ -165,6 +165,7 @@ func TestTrafficOfBulkActionsIsWhatTheDocumentSays(t *testing.T) {
 	c.get("/v1/bulk-actions/"+fresh.ID+"/bad-rows", nil)
 	c.get("/v1/bulk-actions/"+fresh.ID+"/duplicates", nil)
 	c.post(at+"/forecast", `{}`, 200, nil)
+	c.post(at+"/events-ticket", ``, 200, nil)
 	c.post(at+"/trial", `{"first":1,"dry_run":false}`, 200, nil)
 	c.post(at+"/seal", `{"expected_items":4}`, 200, nil)
 	c.post(at+"/start", `{"start_at":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`, 200, nil)

@@ -180,6 +180,11 @@ func (s *Server) admit(r *http.Request, v *visit) *problem {
 	if v.route.scope != "" && v.route.id != "metrics" && s.svc.Fleet.Silent() {
 		return newProblem("store_unavailable", "the store does not answer; nothing was done", "ask again").after(silentAgain)
 	}
+	if v.route.id == "bulk_action.events" {
+		if p := s.redeem(r); p != nil {
+			return p
+		}
+	}
 	if p := s.authenticate(r, v); p != nil {
 		return p
 	}

@@ -163,6 +163,8 @@ var meanings = map[string]meaning{
 		"The fix says where to change it."},
 	"closed": {422, "", "It has ended and accepts nothing more.", "Start a new one."},
 	// Access.
+	"bad_ticket": {401, "Ticket is not valid", "The ticket of an EventSource has expired, is of another server, or is for another bulk action.",
+		"Create another one with POST …/events-ticket."},
 	"no_credentials": {401, "API key required", "The request has no API key.", "Send the header Authorization: Bearer wk_…"},
 	"keys_not_used": {409, "API keys are not used", "The server is part of a program that has a login of its own: API keys would open nothing.",
 		"Use the login of the program."},

@@ -64,6 +64,8 @@ type Options struct {
 	LogRequests bool
 	// Store keeps responses for repeats.
 	Store records.Keeper
+	// Sealer seals tickets.
+	Sealer Sealer
 	// Backup is the store that GET /v1/backup copies. Default: it copies none.
 	Backup store.Portable
 	// Logger takes the log. Default [slog.Default].
@@ -138,6 +140,7 @@ func New(o Options) *Server {
 	s.draftRoutes()
 	s.simulationRoutes()
 	s.watchRoutes()
+	s.ticketRoutes()
 	s.itemRoutes()
 	s.resultRoutes()
 	s.reportRoutes()

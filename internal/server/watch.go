@@ -83,7 +83,8 @@ func (s *Server) errorGroups(ctx context.Context, in *BulkID) (*body[api.ErrorGr
 
 type eventsInput struct {
 	BulkID
-	Last string `header:"Last-Event-ID" maxLength:"128" doc:"Id of the last event received"`
+	Last   string `header:"Last-Event-ID" maxLength:"128" doc:"Id of the last event received"`
+	Ticket string `query:"ticket" maxLength:"2048" doc:"Instead of a key, for an EventSource; see bulk_action.ticket"`
 }
 
 func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {

@@ -23,12 +23,21 @@ async function ask(what, path, how) {
 	try {
 		const a = await fetch(server + path, how);
 		found[what] = a.status + (a.headers.get('Location') ? ' with its place' : '');
+		return a;
 	} catch { found[what] = 'not told'; }
 }
 const own = {Authorization: 'Bearer ' + key};
 (async () => {
-	await ask('create', '/v1/bulk-actions', {method: 'POST', headers: {...own, 'Content-Type': 'application/json', 'Idempotency-Key': 'one'},
-		body: JSON.stringify({steps: [{action: 'demo.award'}], items: [{id: 'u1'}]})});
+	const made = await ask('create', '/v1/bulk-actions', {method: 'POST', headers: {...own, 'Content-Type': 'application/json', 'Idempotency-Key': 'one'},
+		body: JSON.stringify({steps: [{action: 'demo.award'}], items: [{id: 'u1'}], start: true})});
+	if (made) {
+		const ticket = await ask('ticket', made.headers.get('Location') + '/events-ticket', {method: 'POST', headers: own});
+		const stream = new EventSource(server + (await ticket.json()).url);
+		found.watched = await new Promise(end => {
+			stream.addEventListener('end', e => { stream.close(); end(JSON.parse(e.data).state); });
+			stream.onerror = () => { if (stream.readyState === EventSource.CLOSED) end('refused'); };
+		});
+	}
 	await ask('list', '/v1/bulk-actions', {headers: own});
 	await ask('without a key', '/v1/bulk-actions', {});
 	await fetch('/found', {method: 'POST', body: JSON.stringify(found)});
@@ -43,7 +52,7 @@ func TestScriptsOfAllowedOriginsUseTheAPI(t *testing.T) {
 		listed bool
 		want   map[string]string
 	}{
-		{"an origin that is listed", true, map[string]string{"create": "201 with its place", "list": "200", "without a key": "401"}},
+		{"an origin that is listed", true, map[string]string{"create": "201 with its place", "ticket": "200", "watched": "completed", "list": "200", "without a key": "401"}},
 		{"another origin", false, map[string]string{"create": "not told", "list": "not told", "without a key": "not told"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
