@@ -84,6 +84,7 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	}
 	e := &Engine{store: s, opts: o, codec: codec, node: "node_" + ulid.Make().String(), over: make(chan struct{})}
 	e.spans = spans.New(o.Tracer, e.node)
+	e.parts.joining = make(chan struct{}, 1)
 	e.past = recall.New(s, o.LeaseFor, o.Logger)
 	if e.layout, err = own.OpenLayout(ctx, s, o.Partitions, e.past, &e.losses, o.Logger); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)

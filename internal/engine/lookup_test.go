@@ -126,6 +126,72 @@ func TestLookupReadsAllBlocksWhereThereAreNoFilters(t *testing.T) {
 	})
 }
 
+// jointFilters counts the joint filters that have pages.
+func jointFilters(t *testing.T, s store.Store) (n int) {
+	t.Helper()
+	owners, err := s.BlockOwners(t.Context(), 0)
+	must(t, err)
+	for _, name := range owners {
+		if strings.HasPrefix(string(name), "jf_") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestFiltersAreJoinedAndSurviveTheirOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &opening{Store: memory()}
+		o := engine.Options{Partitions: 1, KeepFor: time.Hour}
+		r := start(t, s, o, action(noop("step")))
+		var ids []weir.BulkID
+		for k := range 20 {
+			n := []int{100, 3000}[k%2] // inline, and in blocks
+			ids = append(ids, submit(t, r, spec(noop("step")), numbers(n)).ID())
+			time.Sleep(2 * time.Millisecond)
+		}
+		slices.Reverse(ids)
+		wantFound := func(when string) {
+			t.Helper()
+			if got := bulksOf(foundAs(t, r, id(7), engine.LookupOptions{})); !slices.Equal(got, ids) {
+				t.Errorf("%s: found in %v, want %v", when, got, ids)
+			}
+			if got := bulksOf(foundAs(t, r, id(2000), engine.LookupOptions{Before: ids[18]})); len(got) != 0 {
+				t.Errorf("%s: found in %v, want none that is older", when, got)
+			}
+			if got := bulksOf(foundAs(t, r, id(2000), engine.LookupOptions{})); len(got) != 10 || got[9] != ids[18] {
+				t.Errorf("%s: found in %v, want the ten large ones", when, got)
+			}
+		}
+		wantFound("before they are joined")
+		if n := jointFilters(t, s); n > 0 {
+			t.Fatalf("%d joint filters at once", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := jointFilters(t, s); n != 1 {
+			t.Fatalf("%d joint filters after two minutes, want 1", n)
+		}
+		wantFound("joined")
+		must(t, r.stop())
+		// What a former owner left that died before its filter counted.
+		must(t, s.PutBlocks(t.Context(), 0, "jf_01hzzzzzzzzzzzzzzzzzzzzzzz", 0, [][]byte{{1}}))
+		r = start(t, s, o, action(noop("step")))
+		time.Sleep(time.Second)
+		if n := jointFilters(t, s); n != 1 {
+			t.Errorf("%d joint filters after a restart, want 1", n)
+		}
+		wantFound("after a restart")
+		time.Sleep(2 * time.Hour)
+		if n := jointFilters(t, s); n > 0 {
+			t.Errorf("%d joint filters are left of bulk actions that were removed", n)
+		}
+		ids = nil
+		if got := foundAs(t, r, id(7), engine.LookupOptions{}); len(got) > 0 {
+			t.Errorf("found %v after all were removed", got)
+		}
+	})
+}
+
 func TestAFoundItemTellsWhatHappenedAtEachStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := each("award", func(b *weir.Batch[int, string], i int, it weir.Item[int]) {

@@ -14,6 +14,7 @@ type parts struct {
 	loading own.Loading // which of them are loaded first
 	trials  trials
 	told    complaints
+	joining chan struct{} // has room for the one that makes a joint filter
 }
 
 // all yields the partitions that this node runs.

@@ -179,7 +179,8 @@ func (p *part) drain(ctx context.Context, over <-chan struct{}) {
 // retain removes what is over until ctx ends.
 func (p *part) retain(ctx context.Context) {
 	e := p.engine
-	k := retention.Keeper{Store: e.store, Partition: p.no, KeepFor: e.opts.KeepFor, Log: e.opts.Logger, Commit: p.remove}
+	k := retention.Keeper{Store: e.store, Partition: p.no, KeepFor: e.opts.KeepFor, Log: e.opts.Logger, Codec: e.codec,
+		Turn: e.parts.joining, Commit: p.remove}
 	k.Run(ctx)
 }
 

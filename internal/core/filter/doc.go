@@ -14,6 +14,10 @@
 // room at these sizes and about a quarter of the time to build, which counts because submits
 // are many and lookups few; it accepts duplicate ids, and building it cannot fail.
 //
+// A segment of bulk actions instead of blocks is a joint filter: it tells which of 256 bulk
+// actions may have an id ([Segment.Joint]). Its entries are sorted by the hash over all members, so that it needs no more
+// than ten bits an id however much their sizes differ.
+//
 // A page never misses an id, and names a block wrongly in about one of 256 cases. It carries a
 // checksum and is checked before it is used: invalid data is reported as [ErrCorrupt].
 //

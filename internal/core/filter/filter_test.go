@@ -144,6 +144,48 @@ func TestFewBlocksAreNamedWronglyAndFewBitsAreKept(t *testing.T) {
 	}
 }
 
+// TestAJointFilterTakesMembersOfAllSizes: it needs no more room for small ones between large ones, and names few wrongly.
+func TestAJointFilterTakesMembersOfAllSizes(t *testing.T) {
+	var s Segment
+	items, bytes := 0, 0
+	of := func(no uint32) int { return []int{17, 300, 40, 9000, 20, 60_000}[no%6] }
+	for no := range uint32(60) {
+		s.Add(no, hashes(no, of(no)))
+		items += of(no)
+	}
+	pages, shape := s.Joint(), JointShape(items)
+	find := func(hash uint64) []int {
+		p, err := Open(pages[shape.PageOf(hash)])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Blocks(nil, hash, shape)
+	}
+	for no := range uint32(60) {
+		for i := 0; i < of(no); i += 1 + of(no)/10 {
+			if got := find(HashString(idOf(no, i))); !slices.Contains(got, int(no)) {
+				t.Fatalf("id %d of member %d may be in %v", i, no, got)
+			}
+		}
+	}
+	wrong := 0
+	for i := range 2000 {
+		wrong += len(find(HashString(fmt.Sprint("stranger", i))))
+	}
+	for _, p := range pages {
+		bytes = bytes + len(p)
+		if len(p) > 11_000 {
+			t.Errorf("a page of %d bytes, want ten kilobytes", len(p))
+		}
+	}
+	if rate := float64(wrong) / 2000; rate > 60.0/256*2 {
+		t.Errorf("%.2f members of 60 are named wrongly, want about 60/256", rate)
+	}
+	if got := float64(bytes*8) / float64(items); got > 10.2 {
+		t.Errorf("%.2f bits an id, want about 10", got)
+	}
+}
+
 func TestADamagedPageIsNoticed(t *testing.T) {
 	whole := segment(t, 0, []int{40})[0]
 	for i := range whole {

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 )
@@ -13,6 +14,8 @@ const (
 	MaxPages = 4
 	// pageIDs is about the most ids in a page: a lookup reads all of one.
 	pageIDs = 1 << 16
+	// jointPageIDs is the same of a joint filter: ten kilobytes.
+	jointPageIDs = 1 << 13
 )
 
 // Hash returns the hash that the filters use for an id.
@@ -28,7 +31,13 @@ type Shape struct {
 }
 
 // ShapeOf returns the shape of a segment of that many items.
-func ShapeOf(items int) Shape {
+func ShapeOf(items int) Shape { return shapeOf(items, pageIDs) }
+
+// JointShape returns the shape of a segment of bulk actions instead of blocks. Its pages are small: a lookup reads one of
+// each of these segments, and seldom finds anything there.
+func JointShape(items int) Shape { return shapeOf(items, jointPageIDs) }
+
+func shapeOf(items, pageIDs int) Shape {
 	pages := max(1, (items+pageIDs-1)/pageIDs)
 	return Shape{pages, max(1, (items+pages-1)/pages)}
 }
@@ -64,7 +73,20 @@ func (s *Segment) Add(no uint32, hashes []uint64) {
 
 // Each calls yield with every page in order. raw is valid until yield returns.
 func (s *Segment) Each(yield func(page int, raw []byte) error) error {
-	shape, width := ShapeOf(s.items), bits.Len(uint(max(s.count, 1)-1))
+	return s.cut(ShapeOf(s.items), yield)
+}
+
+// Joint returns the pages of a segment of bulk actions, see [JointShape].
+func (s *Segment) Joint() (pages [][]byte) {
+	_ = s.cut(JointShape(s.items), func(_ int, raw []byte) error { // fails as yield does
+		pages = append(pages, slices.Clone(raw))
+		return nil
+	})
+	return pages
+}
+
+func (s *Segment) cut(shape Shape, yield func(page int, raw []byte) error) error {
+	width := bits.Len(uint(max(s.count, 1) - 1))
 	ends, marks := s.sort(shape, width)
 	var raw []byte
 	from := uint32(0)

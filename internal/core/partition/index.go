@@ -40,8 +40,15 @@ func RetryTerm(of weir.BulkID) Term { return term("retry_of", string(of)) }
 // FailedTerm is had by bulk actions with failed items.
 func FailedTerm() Term { return term("failed", "") }
 
-// UnlistedTerm is had by bulk actions without terms for their items: their filters are asked.
+// UnlistedTerm is had by bulk actions without terms for their items that are not in a joint filter: their own filters are
+// asked.
 func UnlistedTerm() Term { return term("unlisted", "") }
+
+// JoinedTerm is had by bulk actions that are in a joint filter, which its rows name.
+func JoinedTerm() Term { return term("joined", "") }
+
+// LargeTerm is had by bulk actions that are too large for a joint filter: their own filters are asked.
+func LargeTerm() Term { return term("large", "") }
 
 // TextTerm is had by bulk actions that were submitted with a text to be found by.
 func TextTerm(text string) Term { return term("text", text) }
@@ -85,7 +92,10 @@ func (c *Created) bareTerms() []Term {
 	if c.RetryOf != "" {
 		list = append(list, RetryTerm(c.RetryOf))
 	}
-	if c.Listed == nil {
+	switch {
+	case c.Listed == nil && c.Items > mostOfJoined:
+		list = append(list, LargeTerm())
+	case c.Listed == nil:
 		list = append(list, UnlistedTerm())
 	}
 	list = appendTerms(list, kindTerm, c.Terms)
@@ -106,7 +116,8 @@ func tellingRow(c *Created, t Term) store.Row {
 	return seal(termKey(t, c.ID), append(append([]byte(c.Tenant), 0), c.Name...))
 }
 
-// IndexRows returns all rows that the index has of a bulk action.
+// IndexRows returns all rows that the index has of a bulk action that is not in a joint filter. One that is has a row of
+// the term joined instead of that of unlisted.
 func IndexRows(c *Created, s *Status) []store.Row {
 	rows := append(c.fixedRows(), tellingRow(c, StateTerm(s.State)))
 	if s.Failed > 0 {

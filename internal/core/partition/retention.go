@@ -27,12 +27,16 @@ type Tombstone struct {
 	Removed int64 `json:"removed"`
 }
 
-// Removal is one step of removing a bulk action or its tombstone.
+// Removal is one step of removing a bulk action or its tombstone, or the one by which a joint filter begins to count: all
+// that changes rows of bulk actions that have ended, one step after the other.
 type Removal struct {
 	ID   weir.BulkID
 	Last bool // nothing else is left to remove
 	// Stages lists the names, other than the id, under which its blocks are stored. Set with Last.
 	Stages []weir.BulkID
+
+	// Dropped lists joint filters whose pages nothing needs any more, once the step is durable.
+	Dropped []weir.BulkID
 
 	forget bool // remove the tombstone as well
 	failed bool // it is the first step of a bulk action with failed items
@@ -118,7 +122,8 @@ func Removing(rows Rows) (ids []weir.BulkID, err error) {
 func NextRemoval(now int64, rows Rows, id weir.BulkID) (*Removal, error) {
 	spec, status, err := ReadStatus(rows, id)
 	if err == nil {
-		return beginRemoval(now, spec, status), nil
+		r := beginRemoval(now, spec, status)
+		return r, r.leaveJoint(rows, spec)
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return nil, err
@@ -249,11 +254,16 @@ func (m *Machine) Remove(r *Removal) {
 	m.gen.removals = append(m.gen.removals, r)
 }
 
+// Write adds the changes to a commit.
+func (r *Removal) Write(b *store.Batch) {
+	b.Set = append(b.Set, r.set...)
+	b.Delete = append(b.Delete, r.delete...)
+}
+
 // writeRemovals adds the deletions of removals.
 func (m *Machine) writeRemovals(b *store.Batch, g *generation) {
 	for _, r := range g.removals {
-		b.Set = append(b.Set, r.set...)
-		b.Delete = append(b.Delete, r.delete...)
+		r.Write(b)
 		if r.failed {
 			g.noteFailing(r.ID)
 		}

@@ -36,6 +36,8 @@ import (
 //	j term id              index: the bulk action is found by the term
 //	u item id              index: the bulk action has an item whose id has that hash
 //	z time id              index: the bulk action is removed at that time, as it was submitted with
+//	m name                 a joint filter
+//	d name                 its members
 //	q start                index: the last change of failed items of bulk actions whose ids start like that
 //	o                      which node owns the partition, and how that ended
 //	t                      time of the last commit
@@ -63,6 +65,9 @@ const (
 	kindItem = 'u'
 	kindDue  = 'z'
 	kindMark = 'q'
+
+	kindJoint   = 'm'
+	kindMembers = 'd'
 
 	kindTombstone = 'x'
 	kindRemoving  = 'y'

@@ -3,6 +3,7 @@ package partition
 import (
 	"testing"
 
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/testkit/storedtest"
 )
@@ -11,6 +12,6 @@ import (
 func TestTheStoredFormatOfMessagesAndRowsIsOnRecord(t *testing.T) {
 	storedtest.Check(t, "testdata/stored/stored.txt", map[string]any{
 		"message": envelope{}, "b": Created{}, "n": Status{}, "f": fault.Group{}, "r": Tally{}, "p": partsRow{}, "s": shardRow{},
-		"l": Scale{}, "e": Event{}, "x": Tombstone{}, "y": removing{}, "o": Tenure{},
+		"l": Scale{}, "e": Event{}, "x": Tombstone{}, "y": removing{}, "o": Tenure{}, "m": Joint{}, "d": []weir.BulkID{},
 	})
 }

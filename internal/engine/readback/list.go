@@ -19,7 +19,7 @@ type Filter struct {
 	Terms   []string         // submitted with all of these; see Ticket.Terms
 	RetryOf weir.BulkID      // that retry this one
 	Failed  bool             // with failed items
-	// Item is the hash of an item's id: of bulk actions that may have it. 0: of all.
+	// Item is the hash of an item's id: of bulk actions that may have it, other than by a joint filter. 0: of all.
 	Item uint64
 	Name string // with a name that a search for this matches
 	// Sees leaves out bulk actions by tenant; nil: none.
@@ -230,7 +230,7 @@ func (f *Filter) groups() (all []group) {
 		one(partition.RetryTerm(f.RetryOf))
 	}
 	if f.Item != 0 {
-		one(partition.ItemTerm(f.Item), partition.UnlistedTerm())
+		one(partition.ItemTerm(f.Item), partition.UnlistedTerm(), partition.LargeTerm())
 	}
 	if f.Failed {
 		one(partition.FailedTerm())

@@ -31,10 +31,11 @@ const (
 )
 
 // Lookup yields the items with that id in all bulk actions, newest first. The index names the bulk actions of few items
-// that may have it. Of the others it opens only the blocks that may contain the id.
+// that may have it, and joint filters those of the others, but for the newest and the largest. Of these it opens only the
+// blocks that may contain the id.
 func (r *Reader) Lookup(ctx context.Context, id string, o LookupOptions) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
-		ids, err := r.Found(ctx, Filter{Item: filter.HashString(id), Span: partition.Span{Before: o.Before}})
+		ids, err := r.mayHave(ctx, filter.HashString(id), partition.Span{Before: o.Before})
 		left := o.Most
 		for batch := range slices.Chunk(ids, lookupAhead) {
 			var found [][]Found
@@ -51,6 +52,18 @@ func (r *Reader) Lookup(ctx context.Context, id string, o LookupOptions) iter.Se
 			yield(Found{}, fmt.Errorf("look up an item: %w", err))
 		}
 	}
+}
+
+// mayHave lists the bulk actions in a span that may have an item with that hash, the newest first.
+func (r *Reader) mayHave(ctx context.Context, hash uint64, in partition.Span) ([]weir.BulkID, error) {
+	ids, err := r.Found(ctx, Filter{Item: hash, Span: in})
+	if err != nil {
+		return nil, err
+	}
+	joined, err := r.joined(ctx, hash, in)
+	ids = append(ids, joined...)
+	slices.SortFunc(ids, newestFirst)
+	return slices.Compact(ids), err
 }
 
 // lookupIn looks into several bulk actions side by side.

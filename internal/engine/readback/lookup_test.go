@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/filter"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/engine/retention"
 	"github.com/weirhq/weir/internal/engine/stored"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/memstore"
@@ -27,12 +28,16 @@ type shelf struct {
 	number uint64
 	codec  *block.Codec
 	ids    []weir.BulkID // the oldest first
+	doc    []byte        // of each item
 	reads  atomic.Int64
+
+	at   int64  // the read after which then is called; once
+	then func() // nil: nothing
 }
 
 func newShelf(t testing.TB) *shelf {
 	t.Helper()
-	s := &shelf{Store: memstore.New(memstore.Options{})}
+	s := &shelf{Store: memstore.New(memstore.Options{}), doc: []byte("1")}
 	t.Cleanup(func() { _ = s.Close() })
 	var err error
 	if s.codec, err = block.NewCodec(); err == nil {
@@ -65,7 +70,7 @@ func (s *shelf) add(t testing.TB, n, items int, inline bool) {
 		var hashes []uint64
 		for i := range items {
 			id := itemOf(len(s.ids), i)
-			builder.Add(id, []byte("1"))
+			builder.Add(id, s.doc)
 			hashes = append(hashes, filter.HashString(id))
 		}
 		ids.Add(0, hashes)
@@ -106,29 +111,52 @@ func (s *shelf) commit(t testing.TB, b *store.Batch) {
 	}
 }
 
+// read counts a read that begins.
+func (s *shelf) read() {
+	if s.reads.Add(1) == s.at+1 && s.then != nil {
+		then := s.then
+		s.then = nil
+		then()
+	}
+}
+
 func (s *shelf) Get(ctx context.Context, partition int, key []byte) ([]byte, error) {
-	s.reads.Add(1)
+	s.read()
 	return s.Store.Get(ctx, partition, key)
 }
 
 func (s *shelf) GetMany(ctx context.Context, partition int, keys [][]byte) ([][]byte, error) {
-	s.reads.Add(1)
+	s.read()
 	return s.Store.GetMany(ctx, partition, keys)
 }
 
 func (s *shelf) Page(ctx context.Context, partition int, r store.Range, limit int) ([]store.Row, error) {
-	s.reads.Add(1)
+	s.read()
 	return s.Store.Page(ctx, partition, r, limit)
 }
 
 func (s *shelf) Scan(ctx context.Context, partition int, prefix []byte, yield func(key, value []byte) error) error {
-	s.reads.Add(1)
+	s.read()
 	return s.Store.Scan(ctx, partition, prefix, yield)
 }
 
 func (s *shelf) GetBlock(ctx context.Context, partition int, id weir.BulkID, no uint32) ([]byte, error) {
-	s.reads.Add(1)
+	s.read()
 	return s.Store.GetBlock(ctx, partition, id, no)
+}
+
+// join makes joint filters, as the owner does.
+func (s *shelf) join(t testing.TB) {
+	t.Helper()
+	k := retention.Keeper{Store: s, Codec: s.codec, Turn: make(chan struct{}, 1), Commit: func(_ context.Context, r *partition.Removal) error {
+		var b store.Batch
+		r.Write(&b)
+		s.commit(t, &b)
+		return nil
+	}}
+	if err := k.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // lookup returns the bulk actions in which an id is found, and how many reads that took.
@@ -164,6 +192,112 @@ func TestALookupReadsTheSpecsOfManyTogether(t *testing.T) {
 	if got, _ := s.lookup(t, "user 42"); !slices.Equal(got, s.want()) {
 		t.Errorf("found in %v, want %v", got, s.want())
 	}
+}
+
+func TestTheReadsOfALookupAreBounded(t *testing.T) {
+	for _, tt := range []struct{ bulks, most int }{
+		{10, 20}, {1000, 60}, {10_000, 200}, // 20,000 when each is asked
+	} {
+		t.Run(fmt.Sprint(tt.bulks), func(t *testing.T) {
+			s := newShelf(t)
+			for len(s.ids) < tt.bulks { // a fifth of them comes between two looks
+				s.add(t, tt.bulks/10, 20, true)
+				s.add(t, tt.bulks/10, 40, false)
+				s.join(t)
+			}
+			sum := 0
+			for i := range 20 {
+				got, reads := s.lookup(t, fmt.Sprint("nobody", i))
+				if sum += reads; len(got) > 0 {
+					t.Errorf("found %v", got)
+				}
+			}
+			t.Logf("%d bulk actions: %d reads for a lookup", tt.bulks, sum/20)
+			if sum/20 > tt.most {
+				t.Errorf("a lookup in %d bulk actions takes %d reads, want at most %d", tt.bulks, sum/20, tt.most)
+			}
+			if got, _ := s.lookup(t, "user 42"); !slices.Equal(got, s.want()) {
+				t.Errorf("found in %d, want %d", len(got), len(s.want()))
+			}
+		})
+	}
+}
+
+// TestALookupFindsWhatAJointFilterHasLost: without its pages all of its members are asked.
+func TestALookupFindsWhatAJointFilterHasLost(t *testing.T) {
+	s := newShelf(t)
+	s.add(t, 300, 20, true)
+	s.join(t)
+	owners, err := s.BlockOwners(t.Context(), 0)
+	if err != nil || len(owners) != 2 {
+		t.Fatalf("blocks of %v, %v; want those of two joint filters", owners, err)
+	}
+	for _, name := range owners {
+		if err := s.DeleteBlocks(t.Context(), 0, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, _ := s.lookup(t, "user 42"); !slices.Equal(got, s.want()) {
+		t.Errorf("found in %v, want %v", got, s.want())
+	}
+}
+
+// TestALookupFindsWhatIsJoinedMeanwhile joins after the lookup has listed what is not, and again after it has listed
+// the joint filters.
+func TestALookupFindsWhatIsJoinedMeanwhile(t *testing.T) {
+	for at := range int64(16) {
+		s := newShelf(t)
+		for range 3 {
+			s.add(t, 20, 20, false)
+			s.join(t)
+		}
+		s.add(t, 20, 20, false)
+		want := s.want()
+		s.then = func() { // the fourth takes the place of the others
+			s.join(t)
+			s.add(t, 20, 20, false)
+			s.join(t)
+		}
+		s.at = at
+		got, _ := s.lookup(t, "user 42")
+		for _, id := range want { // of those that came meanwhile any may be found
+			if !slices.Contains(got, id) {
+				t.Errorf("joined at read %d: %s is not found", at, id)
+			}
+		}
+	}
+}
+
+func BenchmarkLookupInManyBulkActions(b *testing.B) {
+	for _, joined := range []bool{false, true} {
+		b.Run(fmt.Sprint("joined ", joined), func(b *testing.B) {
+			s := newShelf(b)
+			s.add(b, 10_000, 100, false)
+			if joined {
+				s.join(b)
+			}
+			reads := 0
+			for b.Loop() {
+				_, n := s.lookup(b, fmt.Sprint("nobody", b.N))
+				reads += n
+			}
+			b.ReportMetric(float64(reads)/float64(b.N), "reads/lookup")
+		})
+	}
+}
+
+// BenchmarkJoin is what an item costs each time that it comes into a joint filter.
+func BenchmarkJoin(b *testing.B) {
+	const bulks, items = 100, 1000
+	for b.Loop() {
+		b.StopTimer()
+		s := newShelf(b)
+		s.doc = []byte(`{"email":"anne.example@example.com","coupon":"8c1b0f3a77de","amount":1250,"lang":"en","x":"0123456789"}`)
+		s.add(b, bulks, items, false)
+		b.StartTimer()
+		s.join(b)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/bulks/items, "ns/item")
 }
 
 func TestALookupTellsThatAStoreFails(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/engine/stored"
@@ -26,27 +27,36 @@ const (
 	tombstoneFor = 90 * day // how long it is known that a bulk action was there
 )
 
-// Keeper removes what is over from one partition.
+// Keeper removes what is over from one partition, and keeps what is left easy to search.
 type Keeper struct {
 	Store     store.Store
 	Partition int
 	KeepFor   time.Duration // of bulk actions that do not say otherwise; below 0: for ever
 	Log       *slog.Logger
+	Codec     *block.Codec
+	Turn      chan struct{} // with room for one: keepers that make a joint filter at the same time
 	// Commit has a removal committed, and waits until it is durable. One at a time is under way.
 	Commit func(context.Context, *partition.Removal) error
 }
 
 // Run removes bulk actions that ended long ago, and what is left of those that
-// were removed even longer ago, until ctx ends.
+// were removed even longer ago, and joins the filters of those that are kept, until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
-	for every := time.Minute; ; every = lookForOver(k.KeepFor) {
-		if own.Pause(ctx, every, nil); ctx.Err() != nil {
+	for over := time.Now().Add(time.Minute); ; {
+		if own.Pause(ctx, min(joinEvery, time.Until(over)), nil); ctx.Err() != nil {
 			return
 		}
-		if err := k.removeOver(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			k.Log.LogAttrs(ctx, slog.LevelWarn, "what is over was not removed, will try again",
-				slog.Int("partition", k.Partition), slog.Any("error", err))
+		if now := time.Now(); !now.Before(over) {
+			k.complain(ctx, "what is over was not removed, will try again", k.removeOver(ctx, now))
+			over = time.Now().Add(lookForOver(k.KeepFor))
 		}
+		k.complain(ctx, "joint filters were not made, will try again", k.Join(ctx))
+	}
+}
+
+func (k *Keeper) complain(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		k.Log.LogAttrs(ctx, slog.LevelWarn, what, slog.Int("partition", k.Partition), slog.Any("error", err))
 	}
 }
 
@@ -136,6 +146,18 @@ func youngerThan(at time.Time) func(weir.BulkID) bool {
 	return func(id weir.BulkID) bool { return stored.Began(id).After(at) }
 }
 
+// commit has a step committed, and removes the joint filters that nothing names any more. What it leaves when it dies
+// the next owner removes.
+func (k *Keeper) commit(ctx context.Context, r *partition.Removal) error {
+	err := k.Commit(ctx, r)
+	for _, name := range r.Dropped {
+		if err == nil {
+			err = k.Store.DeleteBlocks(ctx, k.Partition, name)
+		}
+	}
+	return err
+}
+
 // remove removes a bulk action, or goes on with that.
 func (k *Keeper) remove(ctx context.Context, id weir.BulkID) error {
 	for {
@@ -150,7 +172,7 @@ func (k *Keeper) remove(ctx context.Context, id weir.BulkID) error {
 				}
 			}
 		}
-		if err := k.Commit(ctx, r); err != nil {
+		if err := k.commit(ctx, r); err != nil {
 			return err
 		}
 		if r.Last {

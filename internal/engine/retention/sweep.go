@@ -60,11 +60,14 @@ func (s *Sweep) Run(ctx context.Context) error {
 
 // suspects lists those of the names of blocks that belong to no bulk action, and whose submit is not under way here.
 func (s *Sweep) suspects(ctx context.Context, names []weir.BulkID) (list []weir.BulkID, err error) {
-	var ids, staged []weir.BulkID
+	var ids, staged, joints []weir.BulkID
 	for _, name := range names {
 		id, _, ok := partition.StageOf(name)
+		_, joint := partition.JointOf(name)
 		switch {
 		case s.Loaded(name), s.UnderWay(name), s.UnderWay(id), s.Shared && time.Since(stored.Began(name)) < SubmitFor:
+		case joint:
+			joints = append(joints, name)
 		case ok:
 			staged = append(staged, name)
 		default:
@@ -83,8 +86,11 @@ func (s *Sweep) suspects(ctx context.Context, names []weir.BulkID) (list []weir.
 			list = append(list, id)
 		}
 	}
-	staged, err = s.abandoned(ctx, from, staged)
-	return append(list, staged...), err
+	if staged, err = s.abandoned(ctx, from, staged); err != nil {
+		return nil, err
+	}
+	joints, err = partition.UnknownJoints(from, joints)
+	return slices.Concat(list, staged, joints), err
 }
 
 // abandoned lists those of the names of stages that no draft has, and no bulk action that has a row. Whether a draft has

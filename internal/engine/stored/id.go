@@ -24,6 +24,9 @@ func NewID(partition int) weir.BulkID {
 	return weir.BulkID(idPrefix + strings.ToLower(id.String()))
 }
 
+// NewJoint makes the name of a joint filter: time-ordered and random.
+func NewJoint() weir.BulkID { return partition.JointName(strings.ToLower(ulid.Make().String())) }
+
 // Owner returns the bulk action to whom blocks of a name belong, or will belong: that of a stage, or the name itself.
 func Owner(name weir.BulkID) weir.BulkID {
 	if id, _, ok := partition.StageOf(name); ok {
@@ -34,7 +37,11 @@ func Owner(name weir.BulkID) weir.BulkID {
 
 // Began returns when an id, or that of the owner of a name, was made, by the clock of the process that made it.
 func Began(id weir.BulkID) time.Time {
-	u, err := ulid.ParseStrict(strings.ToUpper(strings.TrimPrefix(string(Owner(id)), idPrefix)))
+	raw, joint := partition.JointOf(id)
+	if !joint {
+		raw = strings.TrimPrefix(string(Owner(id)), idPrefix)
+	}
+	u, err := ulid.ParseStrict(strings.ToUpper(raw))
 	if err != nil {
 		return time.Time{}
 	}
