@@ -27,3 +27,15 @@ func TestSmallBatchesBesideLargeOnesKeepTheRate(t *testing.T) {
 		t.Errorf("all done after %v, want at most 50 s", end)
 	}
 }
+
+// Partitions that share a bulk action keep to its own concurrency together.
+func TestPartitionsShareABulkActionsOwnConcurrency(t *testing.T) {
+	for _, tt := range []struct{ most, calls int }{{2, 10_000}, {5, 10_000}, {6, 10_000}} {
+		w := simple(1_000_000, Resource{Downstream: Downstream{Latency: 500 * ms}})
+		w.Partitions, w.BulkActions[0].Concurrency, w.BulkActions[0].Batch = 16, tt.most, 100
+		least := time.Duration(tt.calls/tt.most) * 500 * time.Millisecond
+		if end := time.Duration(play(t, w).End); end < least*98/100 || end > least*115/100 {
+			t.Errorf("%d calls of 500ms, %d at once: all done after %v, want about %v", tt.calls, tt.most, end, least)
+		}
+	}
+}

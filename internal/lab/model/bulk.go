@@ -108,8 +108,11 @@ func (m *machine) submit(b *bulk, tenant string) {
 	a, z := m.table.Candidates(tenant)
 	home := route.Choose(a, z, func(p int) float64 { return m.parts[p].load() })
 	shards := route.Shards(tenant, home, n, route.ShardsFor(b.items, route.MostShards(n)))
-	for _, p := range shards {
-		b.pieces = append(b.pieces, newPiece(b, m.parts[p], len(shards)))
+	if b.Concurrency > 0 { // the others would have no part of it
+		shards = shards[:min(len(shards), b.Concurrency)]
+	}
+	for i, p := range shards {
+		b.pieces = append(b.pieces, newPiece(b, m.parts[p], i, len(shards)))
 	}
 	for _, p := range b.pieces {
 		first := p.steps[0]
@@ -124,13 +127,13 @@ func (m *machine) submit(b *bulk, tenant string) {
 	b.mind()
 }
 
-func newPiece(b *bulk, p *part, pieces int) *piece {
+func newPiece(b *bulk, p *part, no, pieces int) *piece {
 	now := p.m.clock()
 	b.tenant.comeTo(p)
 	pc := &piece{bulk: b, part: p}
 	pc.queued = p.queue.AddBulk(b.tenant.name,
 		sched.BulkConfig{Submit: now, Priority: b.Priority, Tier: b.rank, Deadline: b.due(), Shard: pieces > 1,
-			Cap: (b.Concurrency + pieces - 1) / pieces})
+			Cap: (b.Concurrency + pieces - 1 - no) / pieces})
 	for i, name := range b.Steps {
 		l := p.lane(name)
 		l.open()

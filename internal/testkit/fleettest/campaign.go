@@ -38,6 +38,9 @@ type CampaignConfig struct {
 	Canary int
 	// LeaseFor is an option of each node. Default 2s.
 	LeaseFor time.Duration
+	// Concurrency and Rate are the bulk action's own. 0: it has none.
+	Concurrency int
+	Rate        float64
 }
 
 func (c CampaignConfig) withDefaults() CampaignConfig {
@@ -103,14 +106,16 @@ func (c CampaignConfig) store(log *slog.Logger) redisstore.Options {
 // action sleeps as long as a call takes, and logs when each began and ended.
 func (c CampaignConfig) action(log *os.File) weir.Action[int, struct{}] {
 	return weir.Action[int, struct{}]{
-		Name: "call", BatchSize: 1, Retry: weir.Backoff{MaxAttempts: 1},
+		Name: "call", BatchSize: 1, Timeout: callFor, Retry: weir.Backoff{MaxAttempts: 1},
 		Handle: func(ctx context.Context, b *weir.Batch[int, struct{}]) error {
 			item := b.Items()[0].Value
-			if err := note(log, "b", item); err != nil {
+			end, _ := ctx.Deadline()
+			err := errors.Join(note(log, "p", item, end.Add(-callFor)), note(log, "b", item, time.Now()))
+			if err != nil {
 				return err
 			}
 			pause(ctx, c.Call)
-			if err := errors.Join(ctx.Err(), note(log, "e", item)); err != nil {
+			if err := errors.Join(ctx.Err(), note(log, "e", item, time.Now())); err != nil {
 				return err
 			}
 			b.Done(0, struct{}{})
@@ -120,8 +125,8 @@ func (c CampaignConfig) action(log *os.File) weir.Action[int, struct{}] {
 }
 
 // note writes one line at once: a process that is killed leaves whole lines.
-func note(log *os.File, what string, item int) error {
-	_, err := log.Write(fmt.Appendf(nil, "%s %d %d\n", what, item, time.Now().UnixNano()))
+func note(log *os.File, what string, item int, at time.Time) error {
+	_, err := log.Write(fmt.Appendf(nil, "%s %d %d\n", what, item, at.UnixNano()))
 	return err
 }
 
@@ -176,7 +181,10 @@ func (k *Campaign) submit(a weir.Action[int, struct{}]) {
 	for i := range items {
 		items[i] = weir.Item[int]{ID: strconv.Itoa(i), Value: i}
 	}
-	spec := weir.Spec{Tenant: "campaigns"}
+	spec := weir.Spec{Tenant: "campaigns", Concurrency: k.config.Concurrency}
+	if k.config.Rate > 0 {
+		spec.Rates = map[string]weir.Rate{a.Name: weir.Rate(k.config.Rate)}
+	}
 	if k.config.Canary > 0 {
 		spec.Canary = &weir.Canary{Items: int64(k.config.Canary)}
 	}

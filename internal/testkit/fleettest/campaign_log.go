@@ -17,6 +17,8 @@ type Span struct {
 	Node int
 	// Item is the number of the item.
 	Item int
+	// Planned is when the node took the call up, and counted it.
+	Planned int64
 	// From and To are when the call began and ended. To is 0 if it never ended.
 	From, To int64
 }
@@ -40,11 +42,16 @@ func (k *Campaign) Spans() (all Spans) {
 			if _, err := fmt.Sscanf(line, "%s %d %d", &what, &item, &at); err != nil {
 				k.t.Fatalf("log of node %d: %q: %v", n, line, err)
 			}
-			if what == "b" {
-				open[item] = Span{Node: n, Item: item, From: at}
+			s := open[item]
+			switch what {
+			case "p":
+				open[item] = Span{Node: n, Item: item, Planned: at, From: at}
+				continue
+			case "b":
+				s.From = at
+				open[item] = s
 				continue
 			}
-			s := open[item]
 			s.To = at
 			delete(open, item)
 			all = append(all, s)
@@ -117,6 +124,35 @@ func (s Spans) Busy(from, to int64) float64 {
 		}
 	}
 	return float64(total) / float64(to-from)
+}
+
+// Most returns the most calls that were in flight at once.
+func (s Spans) Most() (most int) {
+	type edge struct {
+		at int64
+		by int
+	}
+	var edges []edge
+	for _, c := range s {
+		edges = append(edges, edge{c.From, 1}, edge{cmp.Or(c.To, c.From), -1})
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), a.by-b.by) })
+	n := 0
+	for _, e := range edges {
+		n += e.by
+		most = max(most, n)
+	}
+	return most
+}
+
+// Busiest returns the most calls that nodes took up within any second.
+func (s Spans) Busiest() int {
+	at := make([]int64, len(s))
+	for i := range s {
+		at[i] = s[i].Planned
+	}
+	slices.Sort(at)
+	return busiest(at, time.Second)
 }
 
 // Of returns the calls of one node.
