@@ -38,7 +38,7 @@ func writeDocument(doc *huma.OpenAPI, format func(*huma.OpenAPI) ([]byte, error)
 // documentRoutes serves the OpenAPI document, which is complete by now: 3.1, and 3.0 for generators that do not read
 // it. Both have an entity tag, and come packed to clients that accept it.
 func (s *Server) documentRoutes() {
-	doc := s.api.OpenAPI()
+	doc := openAnswers(s.api.OpenAPI())
 	older := *doc
 	older.Webhooks = nil // 3.0 has none
 	for _, f := range []struct {

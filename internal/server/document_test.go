@@ -262,3 +262,27 @@ func TestTheDocumentIsSentOnceAndPacked(t *testing.T) {
 		t.Error("a client that refuses gzip got it")
 	}
 }
+
+// Answers get more members from version to version; what is sent is refused if it has one that the server does not know.
+func TestAnswersMayGetMoreMembers(t *testing.T) {
+	doc := readDocument(t, described(t))
+	closed := func(name string) bool {
+		var s struct {
+			AdditionalProperties any `json:"additionalProperties"`
+		}
+		if err := json.Unmarshal(doc.Components.Schemas[name], &s); err != nil {
+			t.Fatalf("schema %s: %v", name, err)
+		}
+		return s.AdditionalProperties == false
+	}
+	for _, name := range []string{"BulkAction", "Progress", "Problem", "Counts", "Step"} { // the last is sent, too
+		if closed(name) {
+			t.Errorf("the schema %s of answers allows no other members", name)
+		}
+	}
+	for _, name := range []string{"Change", "Seal", "Simulation"} {
+		if !closed(name) {
+			t.Errorf("the schema %s of requests allows members that the server refuses", name)
+		}
+	}
+}
