@@ -29,13 +29,13 @@ const (
 	expiringFor  = time.Minute
 )
 
-// A kill -9 while bulk actions are removed leaves each of them either whole or
-// gone, and the next life goes on with it. The lives run in bubbles, each an
+// A kill -9 while bulk actions are removed, or in the first life while their filters are joined, leaves each of them
+// either whole or gone, and the next life goes on with it. The lives run in bubbles, each an
 // hour later than the one before: so they need not wait for what they keep to be over.
 func TestKilledWhileItRemovesNothingHalfRemovedIsShown(t *testing.T) {
-	dir, kills := t.TempDir(), 5
+	dir, kills := t.TempDir(), 6
 	if testing.Short() {
-		kills = 2
+		kills = 3
 	}
 	random := rand.New(rand.NewPCG(killSeed, uint64(kills)))
 	begin := func(n int) *life.Process {
@@ -43,11 +43,14 @@ func TestKilledWhileItRemovesNothingHalfRemovedIsShown(t *testing.T) {
 	}
 	halfway, seen := 0, []string{}
 	for n := range kills {
-		c := begin(n)
+		c, half := begin(n), "dropping"
+		if n == 0 {
+			half = "joining"
+		}
 		found, err := c.Await("found")
 		for range 1 + random.IntN(3) {
 			if err == nil {
-				_, err = c.Await("dropping")
+				_, err = c.Await(half)
 			}
 		}
 		<-time.After(time.Duration(random.IntN(4000)) * time.Microsecond)
@@ -91,8 +94,8 @@ type telling struct{ store.Store }
 
 func (s telling) PutBlocks(ctx context.Context, partition int, id weir.BulkID, first uint32, blocks [][]byte) error {
 	if strings.HasPrefix(string(id), "jf_") {
-		say("dropping", id)
-		defer say("dropping", id)
+		say("joining", id)
+		defer say("joining", id)
 	}
 	return s.Store.PutBlocks(ctx, partition, id, first, blocks)
 }

@@ -47,12 +47,19 @@ func (w *World) isShard(o *owner, id weir.BulkID) bool {
 	return b != nil && b.partition != o.partition && b.worksIn(o.partition)
 }
 
-// checkIndex: the index has of a bulk action what follows from its spec and its status, and nothing else.
+// checkIndex: the index has of a bulk action what follows from its spec and its status, and nothing else. One that is in a
+// joint filter has a row that says so in place of that of the unlisted.
 func (w *World) checkIndex(b *truth) {
 	if !b.fresh {
 		return
 	}
 	rows := partition.IndexRows(&b.spec, &b.status)
+	joined := string(partition.JoinedTerm()) + string(b.spec.ID)
+	for i, r := range rows {
+		if name, is := b.inIndex[joined]; is && string(r.Key) == string(partition.UnlistedTerm())+string(b.spec.ID) {
+			rows[i] = store.Row{Key: []byte(joined), Value: []byte(name)}
+		}
+	}
 	for _, r := range rows {
 		value, there := b.inIndex[string(r.Key)]
 		w.must(there && value == string(r.Value), "I19", b, -1, "%s is %v, and row %q of the index is missing or has another value",

@@ -35,6 +35,7 @@ type owner struct {
 	unjudged  []*truth
 	hushed    bool // another's suspect is to run alone on the node
 	abandoned bool
+	joining   bool // a joint filter waits for its commit
 	gone      bool
 	clean     bool   // handed over with nothing in flight
 	told      []told // messages whose effect no commit has shown yet
@@ -117,6 +118,7 @@ func (o *owner) turn() {
 	}
 	o.hush()
 	do := o.machine.Advance(o.w.Now())
+	o.joining = o.joining && do.Removed == 0
 	o.node.deliverCalls()
 	o.w.shown(o, do.Views)
 	o.tell(do.Events)
@@ -176,6 +178,7 @@ func (o *owner) judged(b *store.Batch, v partition.Verdict) {
 		o.put(func() {
 			if !o.gone {
 				o.machine.Committed(o.w.Now())
+				o.join()
 			}
 		})
 	case partition.Again:
