@@ -69,6 +69,8 @@ type Options struct {
 	SeriesEvery time.Duration
 	// Metrics is the registry of /metrics. Default: none.
 	Metrics *prometheus.Registry
+	// Tracer takes the spans of the node and of its engine. Default: none are made.
+	Tracer weir.Tracer
 	// Logger receives the log. Default [slog.Default].
 	Logger *slog.Logger
 }
@@ -116,6 +118,9 @@ func (p *Prepared) Configure(o *engine.Options) {
 	if p.opts.Metrics != nil {
 		o.Metrics = p.opts.Metrics
 	}
+	if p.opts.Tracer != nil {
+		o.Tracer = p.opts.Tracer
+	}
 }
 
 // Node is a server without listeners.
@@ -144,7 +149,7 @@ func (p *Prepared) New(e *engine.Engine) (*Node, error) {
 	}
 	n.webhooks, err = callback.New(callback.Options{
 		Store: o.Store, Topics: p.topics, Transport: o.Guard.Transport(egress.TLSOptions{}), Sealer: o.Vault, CheckURL: o.Guard.CheckURL,
-		Owns: n.owns, Alone: o.Alone, Counted: n.counts.delivered, Logger: o.Logger,
+		Owns: n.owns, Alone: o.Alone, Counted: n.counts.delivered, Tracer: o.Tracer, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -281,7 +286,7 @@ func (n *Node) owns(bulkAction string) bool { return n.engine.Owns(weir.BulkID(b
 
 // note stores deliveries for an event.
 func (n *Node) note(ctx context.Context, h service.Happening) error {
-	ev := callback.Event{ID: callback.EventID(h.ID, h.Type, int64(h.Number)), Type: h.Type, Tenant: h.Tenant, BulkAction: h.ID, At: h.At}
+	ev := callback.Event{ID: callback.EventID(h.ID, h.Type, int64(h.Number)), Type: h.Type, Tenant: h.Tenant, BulkAction: h.ID, At: h.At, Trace: h.Trace}
 	wanted, err := n.webhooks.Wanted(ctx, ev, target(h))
 	if err != nil || !wanted && !n.survey.surveyor.Foretold(h.ID) {
 		return err

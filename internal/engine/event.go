@@ -21,6 +21,7 @@ type Event struct {
 	Late   bool // it runs, and will not be done by its deadline
 	Tenant string
 	Extra  json.RawMessage // of the ticket
+	Trace  string          // traceparent of its submit; empty: none
 }
 
 // Hooks are options that a service can set only when the engine is there, because it needs the engine itself. Each
@@ -71,7 +72,7 @@ func (e *Engine) tellOf(ctx context.Context, ev *partition.Event) error {
 		ev.Of = b.Spec
 	}
 	return e.opts.Events(ctx, Event{Bulk: ev.ID, Number: ev.Number, State: ev.State, At: time.Unix(0, ev.At).UTC(), Late: ev.Late,
-		Tenant: ev.Of.Tenant, Extra: ev.Of.Extra})
+		Tenant: ev.Of.Tenant, Extra: ev.Of.Extra, Trace: ev.Of.Trace})
 }
 
 func (p *part) tellEvent(ctx context.Context, ev partition.Event) {

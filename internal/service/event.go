@@ -19,6 +19,7 @@ type Happening struct {
 	At       time.Time
 	ID       string // of the bulk action
 	Tenant   string
+	Trace    string           // traceparent of the submit of the bulk action; empty: none
 	Callback *stored.Callback // of the bulk action itself; its secret is in plain text
 	// View reads the bulk action. Most events interest nobody, so it is left to whom they do.
 	View func(context.Context) (api.BulkAction, error)
@@ -33,7 +34,7 @@ func (s *Service) event(ctx context.Context, ev engine.Event) error {
 	if err != nil {
 		return err
 	}
-	h := Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, ID: string(ev.Bulk), Tenant: ev.Tenant}
+	h := Happening{Type: happeningOf(ev), Number: ev.Number, At: ev.At, ID: string(ev.Bulk), Tenant: ev.Tenant, Trace: ev.Trace}
 	h.View = func(ctx context.Context) (api.BulkAction, error) {
 		b, err := s.engine.Get(ctx, ev.Bulk)
 		if err != nil {

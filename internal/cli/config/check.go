@@ -33,6 +33,7 @@ func check(s *Server, fault faultAt) {
 	checkActions(s, fault)
 	checkTenants(s, fault)
 	checkConnections(s, fault)
+	checkTraces(s, fault)
 }
 
 func checkBounds(s *Server, fault faultAt) {

@@ -157,7 +157,7 @@ func TestValuesReadWhatTheyWrite(t *testing.T) {
 	for text, v := range map[string]value{
 		"200": new(Batch), "8": new(Concurrency), "0": new(Retries), "1m30s": new(Duration), "48h0m0s": new(Span), "500/s": new(Rate),
 		"keep-first": new(DuplicateRule), "skip": new(InvalidRule), "csv": new(ReportFormat), "low": new(Tier), "5%": new(Stop), "2h": new(Deadline),
-		"127.0.0.1:80": new(Address), "worker": new(Role), "replicated": new(Durability), "json": new(LogFormat), "warn": new(LogLevel), "64MiB": new(Size), "1234B": new(Size), "30d": new(Age), "2.5": new(Weight),
+		"127.0.0.1:80": new(Address), "worker": new(Role), "replicated": new(Durability), "json": new(LogFormat), "warn": new(LogLevel), "64MiB": new(Size), "1234B": new(Size), "30d": new(Age), "2.5": new(Weight), "0.25": new(Part),
 	} {
 		if err := v.Set(text); err != nil || v.String() != text || v.Type() == "" {
 			t.Errorf("%T: Set(%q) = %v, then String() = %q", v, text, err, v.String())

@@ -165,6 +165,25 @@ func (a *Age) String() string {
 // Type is the word in help.
 func (*Age) Type() string { return "SPAN" }
 
+// Part is a number from 0 to 1.
+type Part float64
+
+// Set reads it.
+func (p *Part) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(v >= 0 && v <= 1) {
+		return fmt.Errorf("%s is not between 0 and 1; write a tenth as 0.1", s)
+	}
+	*p = Part(v)
+	return nil
+}
+
+// String writes it.
+func (p *Part) String() string { return strconv.FormatFloat(float64(*p), 'f', -1, 64) }
+
+// Type is the word in help.
+func (*Part) Type() string { return "N" }
+
 // Weight is a tenant's share beside others, above 0 and at most 1,000. 0: not set.
 type Weight float64
 

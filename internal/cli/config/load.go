@@ -35,6 +35,7 @@ func Load(src Source) (*Server, error) {
 		l.overlay(&leaf)
 	}
 	l.readSecrets(reflect.ValueOf(l.server).Elem(), "")
+	l.otel()
 	l.derive()
 	check(l.server, l.fault)
 	return l.server, l.err()

@@ -41,6 +41,7 @@ type Server struct {
 	Egress                Egress       `yaml:"egress"`
 	Limits                Limits       `yaml:"limits"         heading:"Limits"`
 	Log                   Log          `yaml:"log"            heading:"Log"`
+	Traces                Traces       `yaml:"traces"         heading:"Traces"`
 	VaultKey              vault.Secret `yaml:"-"`
 	AdminKey              vault.Secret `yaml:"-"`
 	RedisPassword         vault.Secret `yaml:"-"`
@@ -101,6 +102,18 @@ type Log struct {
 	Level  LogLevel  `yaml:"level"  help:"debug, info, warn or error"`
 }
 
+// Traces says where spans are sent, and of which bulk actions.
+type Traces struct {
+	Endpoint string `yaml:"endpoint" help:"URL at which an OpenTelemetry collector takes traces (OTLP over HTTP), as in http://localhost:4318/v1/traces (default: no traces)"`
+	Sample   Part   `yaml:"sample"   help:"part of the bulk actions without a traceparent that is traced, from 0 to 1; those with one follow it"`
+
+	// From OTEL_ variables alone:
+
+	Header       map[string]string `yaml:"-"`
+	Resource     map[string]string `yaml:"-"`
+	Sampler, Arg string            `yaml:"-"` // where Sample is not set
+}
+
 // Tenant holds the weight and the limits of a tenant.
 type Tenant struct {
 	Weight     Weight `yaml:"weight"`
@@ -157,7 +170,7 @@ func defaults() *Server {
 			Body: 8 << 20, Memory: 256 << 20, Upload: 16 << 30, ItemCount: 100_000_000, PendingItems: 100_000_000,
 			RequestsPerSecond: 200, Uploads: 8, Streams: 32, Exports: 4,
 		},
-		Log:     Log{Format: LogAuto, Level: "info"},
+		Log: Log{Format: LogAuto, Level: "info"}, Traces: Traces{Sample: 1},
 		origins: map[string]origin{},
 	}
 }

@@ -135,7 +135,7 @@ func TestEverySettingCanBeSetEachWay(t *testing.T) {
 		"SIZE": "300KiB", "SPAN": "2h", "N": "3", "bool": "true", "LIST": "10.0.0.0/8", "TEXT": "word", "FORMAT": "json", "LEVEL": "debug",
 		"ROLE": "all", "MODE": "memory", "HOST:PORT": "127.0.0.1:1", "DIR": "elsewhere", "FILE": "vault.key",
 	}
-	special := map[string]string{"redis": "redis://a:1,redis://b:1", "lease": "5s", "drain": "5s", "redis_replicas": "0"}
+	special := map[string]string{"traces.sample": "0.5", "redis": "redis://a:1,redis://b:1", "lease": "5s", "drain": "5s", "redis_replicas": "0"}
 	for _, st := range Settings() {
 		word := words[st.Type]
 		if w, ok := special[st.Key]; ok {

@@ -26,8 +26,8 @@ import (
 )
 
 // newNode prepares the server of the settings, without its engine.
-func newNode(ctx context.Context, env *command.Env, c *config.Server, s store.Store, reg *prometheus.Registry, log *slog.Logger,
-	acceptLoss bool) (*assembly.Prepared, error) {
+func newNode(ctx context.Context, env *command.Env, c *config.Server, s store.Store, reg *prometheus.Registry, tracer weir.Tracer,
+	log *slog.Logger, acceptLoss bool) (*assembly.Prepared, error) {
 	allow, err := egress.ParseAllow("egress.allow", c.Egress.Allow)
 	if err != nil {
 		return nil, command.BadUsage("", "%v", err)
@@ -46,7 +46,7 @@ func newNode(ctx context.Context, env *command.Env, c *config.Server, s store.St
 	}
 	o := assembly.Options{
 		Store: s, Guard: guard, Vault: v, Steps: steps, Open: !c.Reachable() && c.AdminKey.IsZero(),
-		Alone: len(c.Redis) == 0, ReadOnlyPages: c.UIReadOnly, Version: command.Version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Logger: log,
+		Alone: len(c.Redis) == 0, ReadOnlyPages: c.UIReadOnly, Version: command.Version(), MaxItems: int64(c.Limits.ItemCount), Metrics: reg, Tracer: tracer, Logger: log,
 		Server: server.Options{
 			Prefix: c.Prefix, Hosts: c.AllowedHosts, Origins: c.AllowedOrigins, MaxBody: int64(c.Limits.Body), Memory: int64(c.Limits.Memory),
 			MaxUpload: int64(c.Limits.Upload), Exports: c.Limits.Exports, Streams: c.Limits.Streams, LogRequests: true,
@@ -185,8 +185,8 @@ func (a answering) Operators() http.Handler { return a.Handler() }
 func nodeParts(acceptLoss bool) parts {
 	p := parts{metrics: command.Metrics()}
 	p.node = func(ctx context.Context, env *command.Env, c *config.Server, s store.Store,
-		log *slog.Logger) (*assembly.Prepared, error) {
-		return newNode(ctx, env, c, s, p.metrics, log, acceptLoss)
+		tracer weir.Tracer, log *slog.Logger) (*assembly.Prepared, error) {
+		return newNode(ctx, env, c, s, p.metrics, tracer, log, acceptLoss)
 	}
 	return p
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/assembly"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
@@ -87,7 +88,8 @@ type parts struct {
 	metrics *prometheus.Registry
 	handler newHandler
 	// node makes the server itself; nil: handler is all there is.
-	node func(ctx context.Context, env *command.Env, c *config.Server, s store.Store, log *slog.Logger) (*assembly.Prepared, error)
+	node func(ctx context.Context, env *command.Env, c *config.Server, s store.Store, tracer weir.Tracer,
+		log *slog.Logger) (*assembly.Prepared, error)
 }
 
 // serving is a server that runs, or begins to.
@@ -96,6 +98,7 @@ type serving struct {
 	conf *config.Server
 	log  *slog.Logger
 
+	tracer       weir.Tracer // nil: traces are off
 	doors        []*door
 	store        store.Store
 	broken       chan error // the store can no longer be trusted
@@ -111,6 +114,11 @@ type serving struct {
 func serve(ctx context.Context, env *command.Env, conf *config.Server, p parts, acceptLoss bool) (err error) {
 	s := &serving{env: env, conf: conf, log: newLog(env, conf), broken: make(chan error, 1), keepers: make(chan error, 1),
 		failed: make(chan error, 2)}
+	endTraces, err := s.startTraces(ctx)
+	if err != nil {
+		return err
+	}
+	defer endTraces() // what was done last is sent, too
 	if s.doors, err = openDoors(ctx, conf, s.log); err != nil {
 		return err
 	}
@@ -132,7 +140,7 @@ func (s *serving) begin(ctx context.Context, p parts, acceptLoss bool) error {
 	handler := p.handler
 	var err error
 	if p.node != nil {
-		n, err := p.node(context.WithoutCancel(ctx), s.env, s.conf, s.store, s.log)
+		n, err := p.node(context.WithoutCancel(ctx), s.env, s.conf, s.store, s.tracer, s.log)
 		if err != nil {
 			return err
 		}
@@ -264,7 +272,7 @@ func newLog(env *command.Env, c *config.Server) *slog.Logger {
 	_ = level.UnmarshalText([]byte(c.Log.Level)) // package config has looked
 	o := &slog.HandlerOptions{Level: level}
 	if c.Log.Format == config.LogText || c.Log.Format == config.LogAuto && env.Terminal != nil {
-		return slog.New(slog.NewTextHandler(env.Stderr, o))
+		return slog.New(traced{slog.NewTextHandler(env.Stderr, o)})
 	}
-	return slog.New(slog.NewJSONHandler(term.JSONLines{To: env.Stderr}, o))
+	return slog.New(traced{slog.NewJSONHandler(term.JSONLines{To: env.Stderr}, o)})
 }

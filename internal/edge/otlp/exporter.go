@@ -112,7 +112,10 @@ func (x *Exporter) Sent() int64 { return x.sent.Load() }
 // Dropped counts the spans that could not be sent.
 func (x *Exporter) Dropped() int64 { return x.dropped.Load() }
 
-// Run sends spans until ctx ends, and then what is left, for at most one Timeout.
+// lastFor bounds how long the end of a process waits for a collector.
+const lastFor = 3 * time.Second
+
+// Run sends spans until ctx ends, and then what is left, for at most three seconds.
 func (x *Exporter) Run(ctx context.Context) {
 	tick := time.NewTicker(x.o.Every)
 	defer tick.Stop()
@@ -126,7 +129,7 @@ func (x *Exporter) Run(ctx context.Context) {
 			x.flush(ctx)
 		}
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), x.o.Timeout)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFor)
 	defer cancel()
 	x.flush(last)
 	x.client.CloseIdleConnections()

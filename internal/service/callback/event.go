@@ -43,6 +43,8 @@ type Event struct {
 	Tenant     string
 	BulkAction string
 	At         time.Time
+	// Trace is the traceparent that deliveries continue; empty: none.
+	Trace string
 	// Data is the payload for receivers, JSON of at most 256 KiB.
 	Data json.RawMessage
 }
@@ -116,5 +118,6 @@ type eventRecord struct {
 	Tenant     string    `json:"tenant,omitempty"`
 	BulkAction string    `json:"bulk_action,omitempty"`
 	At         time.Time `json:"at"`
+	Trace      string    `json:"trace,omitempty"`
 	Body       []byte    `json:"body"` // not as JSON, which would not keep its bytes
 }

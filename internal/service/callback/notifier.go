@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/service/due"
 	"github.com/weirhq/weir/internal/service/records"
 )
@@ -56,6 +57,8 @@ type Options struct {
 	ScanEvery time.Duration
 	// Counted is called for every attempt, by many goroutines. Default: not called.
 	Counted func(Result)
+	// Tracer takes the spans of attempts, if their bulk action is traced. Default: none are made.
+	Tracer weir.Tracer
 	// Random returns numbers in [0,1) for the jitter of the schedule. Default: math/rand/v2.
 	Random func() float64
 	// Logger receives errors of the store, and disabled endpoints. Default [slog.Default].

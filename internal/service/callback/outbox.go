@@ -53,7 +53,7 @@ func (o *outbox) keepEvent(ctx context.Context, ev Event) (eventRecord, error) {
 		return eventRecord{}, err
 	}
 	e, err := o.events.Insert(ctx, ev.ID, eventRecord{
-		Type: ev.Type, Tenant: ev.Tenant, BulkAction: ev.BulkAction, At: ev.At.Round(0).UTC(), Body: body,
+		Type: ev.Type, Tenant: ev.Tenant, BulkAction: ev.BulkAction, At: ev.At.Round(0).UTC(), Trace: ev.Trace, Body: body,
 	})
 	if errors.Is(err, records.ErrExists) {
 		err = nil

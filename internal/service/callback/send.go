@@ -31,6 +31,7 @@ type sender struct {
 	endpoints *Endpoints
 	events    *records.Table[eventRecord]
 	timeout   time.Duration
+	tracer    weir.Tracer // nil: traces are off
 }
 
 func newSender(o *Options, e *Endpoints, events *records.Table[eventRecord]) *sender {
@@ -40,7 +41,7 @@ func newSender(o *Options, e *Endpoints, events *records.Table[eventRecord]) *se
 			// A redirect is not followed: the endpoint would choose where we call.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		topics: map[string]*producer{}, endpoints: e, events: events, timeout: o.Timeout,
+		topics: map[string]*producer{}, endpoints: e, events: events, timeout: o.Timeout, tracer: o.Tracer,
 	}
 }
 
@@ -56,8 +57,12 @@ func (s *sender) send(ctx context.Context, d Delivery) (Attempt, error) {
 		return Attempt{}, err
 	}
 	began := time.Now()
+	ctx, span := s.trace(ctx, ev.Value.Trace)
 	a, err := s.sendTo(ctx, d, ev.Value.Body)
 	a.At, a.Took = began.Round(0).UTC(), time.Since(began)
+	if err == nil {
+		s.ended(span, d, &a)
+	}
 	return a, err
 }
 
@@ -117,6 +122,9 @@ func (s *sender) post(ctx context.Context, to Target, id string, body []byte) At
 		"Content-Type":    {contentType},
 		"User-Agent":      {"weir"},
 		"Idempotency-Key": nil, // not sent; lets the transport call again when an idle connection turns out closed
+	}
+	if at := weir.TraceOf(ctx).String(); at != "" {
+		req.Header[execute.HeaderTraceparent] = []string{at}
 	}
 	if err := sign(req.Header, to.Secret, id, body); err != nil {
 		return Attempt{Code: CodeSecret, Error: err.Error()}

@@ -91,8 +91,8 @@ func Start(t testing.TB, o Options) *Node {
 	guard := egress.New(egress.Policy{Allow: egress.Loopback()})
 	n, e, err := assembly.Open(context.WithoutCancel(t.Context()),
 		assembly.Options{Store: s, Guard: guard, Vault: v, Open: !o.Closed, Steps: o.Steps, Actions: o.Actions,
-			Connections: o.Connections, File: o.File, SeriesEvery: o.SeriesEvery, Tour: o.Tour, Server: o.Server, Metrics: o.Metrics, Logger: log},
-		engine.Options{Logger: log, Partitions: o.Partitions, Tracer: o.Tracer})
+			Connections: o.Connections, File: o.File, SeriesEvery: o.SeriesEvery, Tour: o.Tour, Server: o.Server, Metrics: o.Metrics, Tracer: o.Tracer, Logger: log},
+		engine.Options{Logger: log, Partitions: o.Partitions})
 	must(t, err)
 	must(t, n.Configure(t.Context()))
 	r := &Node{Node: n, t: t}
