@@ -149,6 +149,7 @@ func (m *Machine) sendTally(now int64, g *generation, b *bulk) {
 	g.send(b.spec.Shards[0], b.spec.ID, &envelope{Tally: &a.told})
 	if !b.state.Final() {
 		m.ring(b, now+repeatEvery)
+		m.askLess(now, b)
 	}
 }
 

@@ -30,7 +30,8 @@ type cluster struct {
 	slots   []int      // of each site; nil: 4
 	favour  int        // the number of the site that steps are mostly of, from 1; 0: of any
 	hangs   int        // the number of the site whose tasks do not end, from 1; 0: all end
-	clean   bool       // the network delivers everything once and in order
+	ends    map[*Task]int64
+	clean   bool // the network delivers everything once and in order
 	crashes int
 }
 

@@ -257,6 +257,17 @@ func (m *Machine) press(now int64, b *bulk) {
 	}
 }
 
+// askLess has another tally made when what was used lately counts no more, if nothing is in flight
+// that would bring one about.
+func (m *Machine) askLess(now int64, b *bulk) {
+	for k, n := range b.bounds {
+		if want := b.shard.away.told.Want[k]; n > 0 && b.inFlight == 0 && b.part(k) > 0 && (want == all || want > 1) {
+			m.ring(b, now+2*peakFor)
+			return
+		}
+	}
+}
+
 // presses reports whether a shard wants all of a bound, or anything at all, which its home has not been told.
 func (m *Machine) presses(now int64, b *bulk) bool {
 	told := b.shard.away.told.Want

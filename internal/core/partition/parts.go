@@ -90,7 +90,7 @@ func (m *Machine) grantParts(now int64, b *bulk) {
 		}
 		claims := make([]claim, len(p.by))
 		for i := range claims {
-			claims[i] = claim{p.by[i].Part[k], p.by[i].Held[k], b.wantOf(i, k, asks)}
+			claims[i] = claim{p.by[i].Part[k], p.by[i].Held[k], m.wantOf(now, b, i, k, asks)}
 			if i > 0 && len(b.shard.home.lists[i]) == 0 { // it has never had orders
 				claims[i].held = claims[i].part
 			}
@@ -166,15 +166,15 @@ func (m *Machine) useMore(now int64, b *bulk) {
 }
 
 // wantOf returns how much of a bound a shard wants. own is what the home wants.
-func (b *bulk) wantOf(shard, k int, own []int64) int64 {
+func (m *Machine) wantOf(now int64, b *bulk, shard, k int, own []int64) int64 {
 	h := b.shard.home
 	if shard == 0 {
 		return own[k]
 	}
 	t, have := &h.tallies[shard], len(h.lists[shard])
 	switch {
-	case t.ended() == h.items[shard] && (b.shard.rest == 0 || b.barred(shard, k)):
-		return 0
+	case t.ended() == h.items[shard] && (b.shard.rest == 0 || b.barred(shard, k) || b.nearEnd() && m.nodeHasMore(now, b, shard)):
+		return 0 // it has no items, and gets none
 	case t.Have < have || k >= len(t.Want):
 		return all
 	}

@@ -156,7 +156,10 @@ func TestBoundsHoldUnderFaults(t *testing.T) {
 func (c *cluster) busy(b *watched, long, tasks time.Duration) float64 {
 	c.t.Helper()
 	c.clean = true
-	ends, sum, n := map[*Task]int64{}, 0, 0
+	if c.ends == nil {
+		c.ends = map[*Task]int64{}
+	}
+	ends, sum, n := c.ends, 0, 0
 	for until := c.now + int64(long); c.now < until; c.now += int64(time.Millisecond) {
 		for len(c.network) > 0 {
 			c.deliver()
@@ -276,5 +279,34 @@ func TestWhatIsGivenUpOfARateCountsForAWindow(t *testing.T) {
 		if got := c.sites[1].m.bulks[b.spec.ID].part(1); got != 3 {
 			t.Errorf("the other shard has %d of 6 items a second while both work: %s", got, c.partsOf(b))
 		}
+	}
+}
+
+// Two shards are on one node, and near the end only one of them gets blocks. What the other had of
+// the bound goes to those that have items.
+func TestAShardThatGetsNothingMoreGivesItsPartUp(t *testing.T) {
+	c := newCluster(t, 1, 3)
+	c.slots = []int{8, 8, 8}
+	for _, s := range c.sites {
+		s.m = New(s.config(), 0)
+	}
+	c.move(0, 1, 1)
+	b := c.bounded(0, 1, 9, nil)
+	b.spec.Shards, b.spec.Sizes, b.spec.Items, b.spec.Range = []int{0, 1, 2}, slices.Repeat([]uint16{120}, 22), 22*120, 1
+	c.sites[0].inbox = nil
+	c.append(0, envelope{Created: b.spec})
+	rests := func() bool {
+		x := c.sites[2].m.bulks[b.spec.ID]
+		return x != nil && x.shard.rest > 0 && x.quiet()
+	}
+	for i := 0; !rests(); i++ {
+		if i > 1000 {
+			t.Fatal("the shard never runs out of items", c.partsOf(b), c.sites[2].m.bulks[b.spec.ID])
+		}
+		c.busy(b, time.Millisecond, 20*time.Millisecond)
+	}
+	c.busy(b, 800*time.Millisecond, 20*time.Millisecond)
+	if got := c.busy(b, 200*time.Millisecond, 20*time.Millisecond); got < 7.5 || !rests() {
+		t.Errorf("%.1f of 9 tasks in flight, 0.8 s after a shard has run out of items (%v): %s", got, rests(), c.partsOf(b))
 	}
 }

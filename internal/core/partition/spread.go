@@ -19,6 +19,7 @@ import (
 const (
 	leastShared = 4                             // blocks of a bulk action that is shared
 	shareAfter  = int64(250 * time.Millisecond) // how long it has to have run, and to have left
+	boundAfter  = int64(time.Second)            // when one that has reached a bound of its own is looked at again
 )
 
 // NoNode is the number of the node that runs a partition that none runs.
@@ -74,8 +75,11 @@ func (m *Machine) spread(now int64, b *bulk) {
 	switch {
 	case len(more) == 0:
 		return
-	case b.endsSoon(now) || m.atBound(now, b):
+	case b.endsSoon(now):
 		m.shareAt(b, now+shareAfter)
+		return
+	case m.atBound(now, b):
+		m.shareAt(b, now+boundAfter)
 		return
 	}
 	spec := *b.spec

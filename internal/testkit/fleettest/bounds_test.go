@@ -58,3 +58,19 @@ func TestNodesShareABulkActionsOwnRate(t *testing.T) {
 		t.Errorf("%.0f/s, want at least 80 %% of %d/s", got, rate)
 	}
 }
+
+// A node is killed. What it had of the bound goes to the others when they have taken its shard over.
+func TestABulkActionsOwnConcurrencyHoldsThroughADeath(t *testing.T) {
+	const most = 24
+	k, _ := bounded(t, fleettest.CampaignConfig{Concurrency: most})
+	until(t, "a third has ended", 2*patience, func() bool { return k.Ended() > int64(k.Items()/3) })
+	k.Kill(1)
+	killed := time.Now()
+	k.Wait(10 * patience)
+	s := k.Judge()
+	rest := s.After(killed)
+	t.Logf("at most %d calls in flight, %d after the death; %s", s.Most(), rest.Most(), s.Course(most, 12))
+	if s.Most() > most || rest.Most() < most*3/4 {
+		t.Errorf("%d calls were in flight at once, after the death %d; the bulk action's own concurrency is %d", s.Most(), rest.Most(), most)
+	}
+}
