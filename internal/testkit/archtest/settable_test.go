@@ -17,6 +17,7 @@ func readElsewhere() map[string]string {
 			"api.PostgresSource.Connection", "api.PostgresSource.Key", "api.PostgresSource.Query",
 			"api.SegmentSource.Body", "api.SegmentSource.Connection", "api.SegmentSource.CursorParam", "api.SegmentSource.LimitParam", "api.SegmentSource.Method", "api.SegmentSource.URL",
 		},
+		"redeemed before the caller is known, see Server.redeem": {"server.eventsInput.Ticket"},
 		"read by Step.Name":                           {"stored.Step.ID"},
 		"only shown: limits have a body of their own": {"api.ResourceStatus.EffectiveAt"},
 		"a source is written as JSON and read as a feed.Spec": {
