@@ -82,7 +82,10 @@ func share(bound int64, claims []claim, lower bool) (lowered, short bool) {
 		if c.part >= targets[i] {
 			continue
 		}
-		to := min(targets[i], c.held+max(free, 0))
+		to := c.part
+		if free >= 0 { // else more is held than there is, and a part within what its shard holds may be in force elsewhere
+			to = min(targets[i], c.held+free)
+		}
 		if to > c.part {
 			free -= max(0, to-c.held)
 			c.part, c.held = to, max(c.held, to)

@@ -22,6 +22,7 @@ func TestABoundIsDividedByWhatShardsWant(t *testing.T) {
 		{"fewer than shards", 2, []claim{{0, 0, all}, {1, 1, all}, {1, 1, all}}, []int64{0, 1, 1}},
 		{"an idle one gives up its last", 1, []claim{{0, 0, all}, {1, 1, 0}}, []int64{0, 0}},
 		{"more is granted than there is now", 4, []claim{{4, 4, all}, {4, 4, all}}, []int64{2, 2}},
+		{"more is held than there is: none grows", 1, []claim{{0, 1, all}, {1, 1, 0}}, []int64{0, 0}},
 		{"what is held cannot be granted", 10, []claim{{2, 10, 2}, {0, 0, all}}, []int64{2, 0}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,6 +75,39 @@ func TestMoreIsNeverHeldThanTheBound(t *testing.T) {
 		}
 		if sum != bound {
 			t.Fatalf("%+v use %d of %d", claims, sum, bound)
+		}
+	}
+}
+
+// TestNoMoreIsInForceThanTheBoundAlthoughMoreIsHeld begins as after a bound that is new: any shard may have anything under way,
+// which does not count, and is held until it has confirmed its first part. What counts is the parts that were granted.
+func TestNoMoreIsInForceThanTheBoundAlthoughMoreIsHeld(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for range 2000 {
+		bound, n := 1+r.Int64N(20), 1+r.IntN(5)
+		claims, inForce := make([]claim, n), make([]int64, n)
+		for i := range claims {
+			claims[i] = claim{evenParts([]int64{bound}, i, n)[0], bound, all}
+			inForce[i] = claims[i].part
+		}
+		for range 30 {
+			for i := range claims {
+				switch c := &claims[i]; r.IntN(4) {
+				case 0:
+					c.want = r.Int64N(20) - 1
+				case 1:
+					c.held, inForce[i] = c.part, c.part // confirmed
+				}
+			}
+			share(bound, claims, r.IntN(3) > 0)
+			sum := int64(0)
+			for i, c := range claims {
+				inForce[i] = max(inForce[i], c.part)
+				sum += inForce[i]
+			}
+			if sum > bound {
+				t.Fatalf("%d of %d may be in force: %v, %+v", sum, bound, inForce, claims)
+			}
 		}
 	}
 }
