@@ -526,10 +526,10 @@ func (p *plan) assume() {
 			p.say("%.0f%% of the calls to %s fail now, and keep failing.", 100*r.Failures, r.Name)
 		}
 		if r.Retries >= 0.01 {
-			p.say("%.0f%% of the items sent to %s are retried, as so far.", 100*r.Retries, r.Name)
+			p.say("%.0f %% of the items sent to %s are retried, as so far.", 100*r.Retries, r.Name)
 		}
 		if r.Rejects >= 0.01 {
-			p.say("%.0f%% of the items sent to %s end there, as so far.", 100*r.Rejects, r.Name)
+			p.say("%.0f %% of the items sent to %s end there, as so far.", 100*r.Rejects, r.Name)
 		}
 		if r.Arrivals > 0 {
 			p.say("Other tenants keep adding %s of new work to %s.", weir.Rate(math.Ceil(r.Arrivals)), r.Name)
