@@ -138,7 +138,7 @@ type Events struct {
 // Event is something that happened to a bulk action.
 type Event struct {
 	At     time.Time `json:"at"`
-	Kind   string    `json:"kind" doc:"create, start, pause and the other commands; began: its start time came; stopped and rule_cancelled: by its rule; canary_ready and canary_passed: its canary ended; late: it will not meet its deadline; expired: its deadline came; circuit_opened and circuit_closed: of a resource of it; delivery_failed: an event could not be delivered; failed: the first item of an error group; or the final state" example:"pause"`
+	Kind   string    `json:"kind" doc:"create, start, pause and the other commands; schedule: its start was set to a later time; began: its start time came; stopped and rule_cancelled: by its rule; canary_ready and canary_passed: its canary ended; late: it will not meet its deadline; expired: its deadline came; circuit_opened and circuit_closed: of a resource of it; delivery_failed: an event could not be delivered; failed: the first item of an error group; or the final state" example:"pause"`
 	Text   string    `json:"text" doc:"What happened, for people" example:"Paused"`
 	Actor  string    `json:"actor,omitempty" doc:"Name of the API key that did it"`
 	Reason string    `json:"reason,omitempty"`

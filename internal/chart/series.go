@@ -54,9 +54,8 @@ func (s *Series) HTML() template.HTML {
 	for _, t := range slices.Backward(values.ticks()) {
 		v.Ticks = append(v.Ticks, level{Y: r.atY(t.at), Label: t.label})
 	}
-	for i := range 5 {
-		at := s.From.Add(s.To.Sub(s.From) * time.Duration(i) / 4)
-		v.Times = append(v.Times, s.timeOf(at))
+	for _, at := range roundTimes(s.From, s.To, s.Clock.Zone) {
+		v.Times = append(v.Times, moment{X: r.atX(s.since(at)), Text: s.timeOf(at), Anchor: s.anchor(at)})
 	}
 	for _, m := range s.Marks {
 		v.Events = append(v.Events, event{X: r.atX(s.since(m.At)), Text: m.Text})
@@ -66,6 +65,17 @@ func (s *Series) HTML() template.HTML {
 		panic("chart: " + err.Error()) // the template is ours, and a builder takes everything
 	}
 	return template.HTML(out.String()) //nolint:gosec // made by html/template
+}
+
+// anchor says on which side of its place a time is written, so that the first and the last one stay within the chart.
+func (s *Series) anchor(at time.Time) string {
+	switch edge := s.To.Sub(s.From) / 20; {
+	case at.Sub(s.From) < edge:
+		return "start"
+	case s.To.Sub(at) < edge:
+		return "end"
+	}
+	return "middle"
 }
 
 // timeOf writes a time of the axis: with seconds where minutes would repeat.
@@ -81,7 +91,7 @@ type view struct {
 	Area, Line, Limit string
 	Last              *label
 	Ticks             []level
-	Times             []string
+	Times             []moment
 	Events            []event
 	Table             []entry
 }
@@ -89,8 +99,10 @@ type view struct {
 type (
 	level struct{ Y, Label string }
 	event struct{ X, Text string }
-	label struct{ Y, Text string }
-	entry struct{ X, Time, Value, Bound string }
+	// moment is a time on the axis.
+	moment struct{ X, Text, Anchor string }
+	label  struct{ Y, Text string }
+	entry  struct{ X, Time, Value, Bound string }
 )
 
 // most returns the largest value that the chart shows.
@@ -212,7 +224,7 @@ var onPage = template.Must(template.New("chart").Parse(`<div class="chart">
 {{- range .Events}}<text class="bad" x="{{.X}}%" y="100%" dx="6" dy="-7">{{.Text}}</text>{{end}}
 </svg>
 <div class="chart-y" aria-hidden="true">{{range .Ticks}}<span>{{.Label}}</span>{{end}}</div>
-<div class="chart-x" aria-hidden="true">{{range .Times}}<span>{{.}}</span>{{end}}</div>
+<svg class="chart-x" height="12" aria-hidden="true">{{range .Times}}<text x="{{.X}}%" y="10" text-anchor="{{.Anchor}}">{{.Text}}</text>{{end}}</svg>
 </div>
 <details class="tv"><summary>Show as table</summary><table><caption class="vh">{{.Title}}</caption><thead><tr><th scope="col">Time</th><th scope="col" class="num">{{.Unit}}</th>
 {{- if .Bound}}<th scope="col" class="num">{{.Bound}}</th>{{end}}</tr></thead><tbody>

@@ -61,7 +61,7 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 		return h, c, err
 	}
 	h.Bulk.Counts = h.Progress.Counts // a page is of one moment
-	h.Share = format.Share(finished(h.Progress.Counts), h.Progress.Counts.Total)
+	h.Share = format.Share(progressed(&h.Bulk), h.Bulk.Counts.Total)
 	if h.Verbs, h.More, err = v.verbsOf(ctx, &h.Bulk, &h.Progress); err != nil {
 		return h, c, err
 	}
@@ -98,6 +98,9 @@ func openFailures(b *api.BulkAction, failed int64) string {
 
 // NotDealtWith says how many failed items are open, where the number of the failed ones does not.
 func (l line) NotDealtWith() string { return openFailures(&l.BulkAction, l.Counts.Failed) }
+
+// CutOff reports whether a cancel ended items that are not counted as finished.
+func (p bulkPage) CutOff() bool { return p.Finished < finished(p.Bulk.Counts) }
 
 // NotDealtWith says how many failed items are open, where the number of the failed ones does not.
 func (h bulkHead) NotDealtWith() string { return openFailures(&h.Bulk, h.Progress.Counts.Failed) }
@@ -141,7 +144,7 @@ func (d *Dashboard) bulkAction(ctx context.Context, v *visit) (content, error) {
 		return c, err
 	}
 	p := &h.Progress
-	page := bulkPage{bulkHead: h, Finished: finished(p.Counts), AddsUp: addsUp(p.Counts), Stack: stack("stack", p.Counts)}
+	page := bulkPage{bulkHead: h, Finished: progressed(&h.Bulk), AddsUp: addsUp(p.Counts), Stack: stack("stack", p.Counts)}
 	page.end(v, &h.Bulk, p)
 	page.why(p)
 	for i := range p.Steps {

@@ -181,7 +181,7 @@ var signsOfEvents = map[string]sign{
 	"pause": {Icon: "paused", Class: "paused"}, "cancel": {Icon: "cancelled", Class: "cancelled"}, "cancelled": {Icon: "cancelled", Class: "cancelled"},
 	"completed": {Icon: "done", Class: "done"}, "failed": {Icon: "warn", Class: "failed"}, "stopped": {Icon: "stopped", Class: "failed"},
 	"rule_cancelled": {Icon: "cancelled", Class: "failed"}, "expired": {Icon: "cancelled", Class: "cancelled"}, "late": {Icon: "warn", Class: "waiting"},
-	"began": {Icon: "running", Class: "running"}, "canary_ready": {Icon: "approve", Class: "waiting"}, "canary_passed": {Icon: "done", Class: "done"},
+	"schedule": {Icon: "scheduled", Class: "faint"}, "began": {Icon: "running", Class: "running"}, "canary_ready": {Icon: "approve", Class: "waiting"}, "canary_passed": {Icon: "done", Class: "done"},
 	"circuit_opened": {Icon: "warn", Class: "failed"}, "circuit_closed": {Icon: "done", Class: "done"}, "delivery_failed": {Icon: "warn", Class: "failed"},
 	"retry": {Icon: "retry", Class: "faint"}, "undo": {Icon: "undo", Class: "faint"}, "change": {Icon: "info", Class: "faint"},
 }

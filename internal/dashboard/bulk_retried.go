@@ -55,6 +55,8 @@ func (v *visit) errorLines(ctx context.Context, h *bulkHead) (lines []errorLine,
 func becameOf(h *bulkHead, left int64) string {
 	gone := h.Progress.Counts.Failed - left
 	switch {
+	case h.Bulk.UndoneBy != "":
+		return "of a bulk action that was undone"
 	case len(h.Bulk.Retries) == 0:
 		return "discarded"
 	case h.Bulk.Retried != nil && h.Bulk.Retried.Failed == gone:

@@ -100,8 +100,8 @@ func (v *visit) lines(ctx context.Context, states string, most int) (lines []lin
 }
 
 func (v *visit) line(b *api.BulkAction) line {
-	l := line{BulkAction: *b, Finished: finished(b.Counts), Bar: signOf(b.State).Class, Speed: "–", Ends: "–",
-		Share: format.Share(finished(b.Counts), b.Counts.Total)}
+	l := line{BulkAction: *b, Finished: progressed(b), Bar: signOf(b.State).Class, Speed: "–", Ends: "–",
+		Share: format.Share(progressed(b), b.Counts.Total)}
 	p := b.Progress
 	switch {
 	case !b.FinishedAt.IsZero():

@@ -115,7 +115,7 @@ func TestThePageOfACancelIsKeptUpToDate(t *testing.T) {
 	})
 	partOf(t, b, at, "press", func(said string) bool { return strings.TrimSpace(said) == "Back to spring" })
 	status, page := b.get(at)
-	if status != http.StatusOK || strings.Contains(page, "Keep it running") {
+	if status != http.StatusOK || strings.Contains(page, "Keep it") {
 		t.Errorf("after the end the status is %d: %s", status, text(t, page))
 	}
 	b.want(page, "spring has ended", "Back to spring")

@@ -192,7 +192,7 @@ func TestACancelIsAskedForOnAPageOfItsOwn(t *testing.T) {
 	b := newBrowser(t, n)
 	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/pause", "{}", 200, nil)
 	_, page := b.get("/ui/bulk-actions/" + made.ID + "/cancel")
-	b.want(page, "Cancel spring?", "Will not run", "Stays done 0 items", "Stays failed 0 items", "In all 2 items", "Keep it running")
+	b.want(page, "Cancel spring?", "Will not run", "Stays done 0 items", "Stays failed 0 items", "In all 2 items", "Keep it")
 	b.post("/ui/bulk-actions/"+made.ID+"/cancel", url.Values{"reason": {"wrong amount"}})
 	var got api.BulkAction
 	n.Call("GET", "/v1/bulk-actions/"+made.ID, "", 200, &got)

@@ -56,6 +56,9 @@ var navigation = []entry{{Name: "Overview", Path: "/"}, {Name: "Bulk actions", P
 	{Name: "Resources", Path: "/resources", operators: true}, {Name: "Lanes", Path: "/lanes", operators: true},
 	{Name: "Simulator", Path: "/simulator"}, {Name: "Settings", Path: "/settings"}}
 
+// Partial reports whether the person sees a part of the tenants only, and so no sums of all.
+func (f *frame) Partial() bool { return !f.visit.covers(nil) }
+
 // frame puts the content of a page into the frame of all.
 func (d *Dashboard) frame(v *visit, c content) *frame {
 	f := &frame{content: c, Root: v.root, API: d.opts.Prefix, Version: d.opts.Version, Node: d.opts.Node, Clock: v.clock,

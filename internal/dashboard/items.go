@@ -19,6 +19,7 @@ type itemsPage struct {
 	ID, Tenant string
 	Fault      string
 	Asked      bool
+	Bare       string // the id without the spaces around it, where an item was found that has them
 	Found      []itemView
 	FoundIn    string // how many bulk actions
 	// Named are bulk actions whose name has the text in it.
@@ -81,8 +82,8 @@ func (d *Dashboard) lookUp(ctx context.Context, v *visit) (done, error) {
 	found, err := v.api.Lookup(ctx, api.Lookup{ID: exact, Tenant: page.Tenant, Limit: mostFound})
 	if err == nil && len(found.History) == 0 && exact != page.ID { // the spaces came with a copy, and are not of the id
 		found, err = v.api.Lookup(ctx, api.Lookup{ID: page.ID, Tenant: page.Tenant, Limit: mostFound})
-	} else if err == nil {
-		page.ID = exact
+	} else if err == nil && exact != page.ID {
+		page.ID, page.Bare = exact, page.ID
 	}
 	if p := refusal(err); p != nil && p.Status == 422 {
 		page.Fault = p.Error()

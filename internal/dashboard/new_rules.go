@@ -276,14 +276,18 @@ func (p *rulesPage) whole(field, text string) int64 {
 	return n
 }
 
-// decimal reads a number; nothing is 0.
+// decimal reads a number with a decimal point or comma; nothing is 0.
 func (p *rulesPage) decimal(field, text string) float64 {
 	if text == "" {
 		return 0
 	}
-	x, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(strings.TrimSuffix(text, "%")), "\u00a0"), 64)
+	number := strings.TrimSuffix(strings.TrimSpace(strings.TrimSuffix(text, "%")), "\u00a0")
+	if !strings.Contains(number, ".") && strings.Count(number, ",") == 1 {
+		number = strings.Replace(number, ",", ".", 1)
+	}
+	x, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) > 1e9 {
-		p.Faults[field] = "This is not a number."
+		p.Faults[field] = "This is not a number. Write it like 2.5."
 		return 0
 	}
 	return x

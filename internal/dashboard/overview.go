@@ -160,14 +160,14 @@ func (p *overviewPage) draw(v *visit, s *api.Series) {
 	if s.Points == 0 {
 		return
 	}
-	p.Finding = fmt.Sprintf("%s items per second now%s.", format.Count(int64(now+0.5)), among)
+	p.Finding = fmt.Sprintf("%s items per second in the last %s%s.", format.Count(int64(now+0.5)), format.Duration(time.Duration(s.Step)), among)
 	switch ready, _ := last(s.Ready); {
 	case limited && now > 0.9*allowed:
 		p.Because = "The limits are the bottleneck; more workers would not help."
 	case ready == 0:
 		p.Because = "Nothing waits."
 	default:
-		p.Because = format.Items(int64(ready)) + " are ready."
+		p.Because = format.Plural(int64(ready), "item was", "items were") + " ready at its end."
 	}
 	p.Span = spanned(&s.Timeline, ended)
 	p.Speed = v.speed("c-speed", "Items per second, "+p.Span, p.Finding+" "+p.Because, 148, &s.Timeline, ended, s.AllowedRate, lately)

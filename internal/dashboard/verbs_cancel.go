@@ -71,6 +71,9 @@ func askCancel(b *api.BulkAction, p *api.Progress, q *question) {
 			"A cancelled undo cannot be resumed; its cancelled items can be run. To stop now and continue later, pause it."
 	}
 	q.Button, q.Stay = "Cancel "+format.Items(q.Items), "Keep it running"
+	if b.State != api.Running {
+		q.Stay = "Keep it"
+	}
 	if b.UndoOf != "" {
 		q.Facts[0].Name, q.Button = "Will not be undone", "Cancel the undo of "+format.Items(q.Items)
 	}

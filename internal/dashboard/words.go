@@ -70,6 +70,14 @@ func undoWords(u *api.Undone) string {
 // finished counts the items that have ended.
 func finished(c api.Counts) int64 { return c.Done + c.Failed + c.Cancelled }
 
+// progressed counts the items that have come to an end by themselves, where a cancel ended the others; else all that have ended.
+func progressed(b *api.BulkAction) int64 {
+	if b.State == api.Cancelled || b.State == api.Cancelling {
+		return b.Counts.Done + b.Counts.Failed
+	}
+	return finished(b.Counts)
+}
+
 // neverProcessed counts the items that a cancel, a deadline or a rule ended. They are no part of a speed; items that a
 // step left out are.
 func neverProcessed(c api.Counts, steps []api.StepProgress) int64 {

@@ -80,6 +80,12 @@ func (s *Server) audited(ctx context.Context, b *api.BulkAction) (list []api.Eve
 			e := &found[i]
 			kind := strings.TrimPrefix(e.Action, "bulk_action.")
 			if text := audited[kind]; text != "" {
+				switch {
+				case kind == "start" && e.At.Before(b.StartAt):
+					kind, text = "schedule", "Its start was set to a later time"
+				case kind == "cancel" && !b.FinishedAt.IsZero() && e.At.After(b.FinishedAt):
+					e.At = b.FinishedAt.Add(-1) // it is recorded once it has been carried out
+				}
 				list = append(list, api.Event{At: e.At, Kind: kind, Text: text, Actor: e.KeyName, Reason: e.Reason})
 			}
 		}

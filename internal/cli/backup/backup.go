@@ -110,7 +110,7 @@ func fromStore(ctx context.Context, env *command.Env, o *serve.Settings, to plac
 	if err != nil {
 		return sum, err
 	}
-	s, err := openStore(ctx, env, c, pebblestore.Options{}, false)
+	s, err := openStore(ctx, env, c)
 	if err != nil {
 		return sum, err
 	}
@@ -130,18 +130,21 @@ func fromStore(ctx context.Context, env *command.Env, o *serve.Settings, to plac
 	return sum, remindOfKey(ctx, env, c, s)
 }
 
-// openStore opens the store of the settings. A directory without one is refused unless it may be made.
-func openStore(ctx context.Context, env *command.Env, c *config.Server, o pebblestore.Options, create bool) (backup.Target, error) {
-	log := slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+// logOf returns a logger that tells of what a store warns of.
+func logOf(env *command.Env) *slog.Logger {
+	return slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// openStore opens the store of the settings, which must be there.
+func openStore(ctx context.Context, env *command.Env, c *config.Server) (backup.Target, error) {
 	if len(c.Redis) > 0 {
-		return serve.OpenRedis(ctx, c, log)
+		return serve.OpenRedis(ctx, c, logOf(env))
 	}
-	if !create && !command.Exists(serve.StoreDir(c)) {
+	if !command.Exists(serve.StoreDir(c)) {
 		return nil, command.BadUsage("name the data directory with --data, the configuration with --config, or a running server with --server",
 			"%s: no store here", c.Data)
 	}
-	o.Logger = log
-	return serve.OpenEmbedded(c, o)
+	return serve.OpenEmbedded(c, pebblestore.Options{Logger: logOf(env)})
 }
 
 // remindOfKey says which key opens the secrets in the file.

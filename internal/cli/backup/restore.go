@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weirhq/weir/internal/cli/command"
+	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/serve"
 	"github.com/weirhq/weir/internal/engine/backup"
 	"github.com/weirhq/weir/internal/service/vault"
@@ -75,6 +76,15 @@ func checkFile(ctx context.Context, env *command.Env, from place) (sum backup.Su
 	return sum, err
 }
 
+// openTarget opens the store that a backup is written to. After ended, other commands open it.
+func openTarget(ctx context.Context, env *command.Env, c *config.Server) (s backup.Target, ended func() error, err error) {
+	if len(c.Redis) > 0 {
+		s, err = serve.OpenRedis(ctx, c, logOf(env))
+		return s, func() error { return nil }, err
+	}
+	return serve.OpenRestoring(c, pebblestore.Options{Mode: pebblestore.Memory, Logger: logOf(env)})
+}
+
 // intoStore writes a file to the store of the settings.
 func intoStore(ctx context.Context, env *command.Env, o *serve.Settings, from place, opts backup.Options) (sum backup.Summary, err error) {
 	c, err := o.Load(env)
@@ -87,11 +97,15 @@ func intoStore(ctx context.Context, env *command.Env, o *serve.Settings, from pl
 		}
 	}
 	// The store is marked until all is written, and Close waits for the disk: single writes need not.
-	s, err := openStore(ctx, env, c, pebblestore.Options{Mode: pebblestore.Memory}, true)
+	s, ended, err := openTarget(ctx, env, c)
 	if err != nil {
 		return sum, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() {
+		if err = errors.Join(err, s.Close()); err == nil {
+			err = ended()
+		}
+	}()
 	err = from.open(ctx, func(r io.Reader) error {
 		p := startProgress(env, "restored")
 		defer p.end()

@@ -43,8 +43,49 @@ func (s *serving) openStore(ctx context.Context, acceptLoss bool) (store.Store, 
 // StoreDir returns where the embedded store of the settings is.
 func StoreDir(c *config.Server) string { return filepath.Join(c.Data, "store") }
 
+// RestoringFile returns the file that is in the data directory from before a restore makes a store there until it has
+// ended: a store that was not begun yet looks like a new one.
+func RestoringFile(c *config.Server) string { return filepath.Join(c.Data, "restoring") }
+
 // OpenEmbedded opens the embedded store of the settings.
 func OpenEmbedded(c *config.Server, o pebblestore.Options) (*pebblestore.Store, error) {
+	if command.Exists(RestoringFile(c)) {
+		return nil, command.BadUsage("run the same weir restore again, or choose another directory with --data",
+			"%s holds part of a backup: the restore has not ended", c.Data)
+	}
+	return openEmbedded(c, o)
+}
+
+// OpenRestoring opens the embedded store of the settings for a restore. Until ended is called, after the store was closed,
+// no other command opens it.
+func OpenRestoring(c *config.Server, o pebblestore.Options) (st *pebblestore.Store, ended func() error, err error) {
+	if !command.Exists(StoreDir(c)) {
+		if err := mark(RestoringFile(c)); err != nil {
+			return nil, nil, StoreFailed(c, err)
+		}
+	}
+	st, err = openEmbedded(c, o)
+	return st, func() error {
+		if err := os.Remove(RestoringFile(c)); !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		return nil
+	}, err
+}
+
+// mark makes an empty file that survives a crash of the machine.
+func mark(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func openEmbedded(c *config.Server, o pebblestore.Options) (*pebblestore.Store, error) {
 	st, err := pebblestore.Open(StoreDir(c), o)
 	if err != nil {
 		return nil, StoreFailed(c, err)

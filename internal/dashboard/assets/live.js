@@ -382,6 +382,12 @@ function moveRow(by) {
   if (next instanceof HTMLElement) next.focus()
 }
 
+// A value that is typed for one of several choices chooses it.
+document.addEventListener('input', event => {
+  const choice = event.target instanceof HTMLElement && event.target.closest('.inset')?.previousElementSibling?.querySelector('input[type="radio"]')
+  if (choice instanceof HTMLInputElement) choice.checked = true
+})
+
 document.addEventListener('keydown', event => {
   const target = event.target
   if (event.key === 'Escape') {

@@ -16,8 +16,7 @@ type InUseError struct{ Nodes []string }
 
 // Error names them.
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("nodes are using the store: %s; stop them first, or the copy would lack what they do meanwhile",
-		strings.Join(e.Nodes, ", "))
+	return fmt.Sprintf("nodes are using the store: %s; stop them first", strings.Join(e.Nodes, ", "))
 }
 
 // Unused returns an *InUseError while nodes use the store. A node that was killed counts until its lease has run out. Call

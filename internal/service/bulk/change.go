@@ -71,7 +71,7 @@ func set[T any](to, from *T) {
 // Change changes the rules of a bulk action, if match accepts their version; a nil match accepts
 // any. The owner applies the change only to the rules that were read here, so of any number of
 // changes to the same rules, sent to any nodes, one is applied. It waits a moment for the change
-// to show; without match the change is applied in any case.
+// to show, and tells if it did not; without match the change is applied later in any case.
 func (s *Bulks) Change(ctx context.Context, id string, c *api.Change, match records.Match) (api.BulkAction, error) {
 	b, before, err := s.alive(ctx, id)
 	if err == nil && match != nil {
@@ -98,13 +98,17 @@ func (s *Bulks) Change(ctx context.Context, id string, c *api.Change, match reco
 	switch {
 	case err != nil:
 		return before, err
+	case by == "":
+		fix := "get the bulk action again: the change applies as soon as its owner reads it"
+		if match != nil {
+			fix += ", unless another change came first"
+		}
+		return before, &check.Refusal{
+			Code: "in_progress", Detail: fmt.Sprintf("the change of %s was sent, but its owner has not read it yet", id), Fix: fix,
+			RetryAfter: time.Second,
+		}
 	case match == nil || by == mark:
 		return s.Get(ctx, id)
-	case by == "":
-		return before, &check.Refusal{
-			Code: "in_progress", Detail: fmt.Sprintf("the change of %s was sent, but its owner has not read it yet", id),
-			Fix: "get the bulk action again: the change applies unless another change came first", RetryAfter: time.Second,
-		}
 	}
 	return before, records.ErrChanged
 }
