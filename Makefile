@@ -38,7 +38,7 @@ IMAGE   ?= localhost/weir:dev
 RELEASE := GOFLAGS=-mod=mod PATH="$$($(GO) env GOPATH)/bin:$$PATH" sh -c '$(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0 && exec $(GO) run github.com/goreleaser/goreleaser/v2@v2.18.2 "$$@"' goreleaser
 
 .DEFAULT_GOAL := help
-.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools image release snapshot
+.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools chart image release snapshot
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,6 +119,9 @@ vuln: ## known vulnerabilities in what we depend on; needs the network
 tools: ## build the pinned tools now instead of on first use
 	$(TOOL) golangci-lint version
 	$(TOOL) govulncheck -version
+
+chart: ## render the Helm chart with Helm's engine, check the objects, start the program as they say; cold, three minutes of CPU time
+	CGO_ENABLED=0 $(GO) test -C tools/chart -count=1 $(BUILD) $(LINK) -timeout $(TIMEOUT) ./...
 
 image: ## build the container image IMAGE with buildah, without a daemon
 	sh deploy/build-image.sh $(IMAGE)
