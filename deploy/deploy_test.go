@@ -198,3 +198,24 @@ func TestAReleaseHasFilesThatAreThere(t *testing.T) {
 		}
 	}
 }
+
+// TestThePackagedServiceStartsThePackagedProgram follows the unit from the sources into the packages.
+func TestThePackagedServiceStartsThePackagedProgram(t *testing.T) {
+	edit := regexp.MustCompile(`sed 's#\^(\S+)#(\S+)#' deploy/weir.service >"\$out/weir.service"`).FindStringSubmatch(read(t, "release-files.sh"))
+	if edit == nil {
+		t.Fatal("release-files.sh does not make weir.service")
+	}
+	unit := strings.Replace(read(t, "weir.service"), "\n"+edit[1], "\n"+edit[2], 1)
+	if got := found(t, unit, `(?m)^ExecStart=(\S+) `)[0]; got != "/usr/bin/weir" { // where nfpm puts a program unless it is told
+		t.Errorf("the service starts %s", got)
+	}
+	release := read(t, "../.goreleaser.yaml")
+	if !strings.Contains(release, "src: release/weir.service, dst: /usr/lib/systemd/system/") || strings.Contains(release, "bindir:") {
+		t.Error("the packages have another unit, or the program elsewhere")
+	}
+	for _, part := range []string{"Binary", "Os", "Arch"} {
+		if document := found(t, release, `documents: \["(.*)"\]`)[0]; !strings.Contains(document, "{{ ."+part+" }}") {
+			t.Errorf("two programs have one list of components: %s", document)
+		}
+	}
+}
