@@ -109,6 +109,32 @@ func TestTheImageIsTheSameWithDockerAndBuildah(t *testing.T) {
 	}
 }
 
+// TestTheDockerfileKeepsTheUsualRules checks what hadolint would, as far as the file has it.
+func TestTheDockerfileKeepsTheUsualRules(t *testing.T) {
+	commands := map[string]int{}
+	for i, line := range strings.Split(read(t, "Dockerfile"), "\n") {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if word == "FROM" {
+			clear(commands) // of the stage
+		}
+		commands[word]++
+		_, run, _ := strings.Cut(line, "CMD ")
+		switch {
+		case word == "ADD" || word == "MAINTAINER" || word == "SHELL" || word == "RUN" && strings.Contains(rest, "sudo "):
+			t.Errorf("line %d: %s", i+1, line)
+		case word == "WORKDIR" && !strings.HasPrefix(rest, "/"):
+			t.Errorf("line %d: %s is not absolute", i+1, rest)
+		case word == "ENTRYPOINT" && !strings.HasPrefix(rest, "["), (word == "CMD" || word == "HEALTHCHECK") && !strings.HasPrefix(run, "["):
+			t.Errorf("line %d: a shell would run this, and there is none: %s", i+1, line)
+		}
+	}
+	for _, word := range []string{"USER", "HEALTHCHECK", "ENTRYPOINT", "CMD"} {
+		if commands[word] != 1 {
+			t.Errorf("%d times %s in the image", commands[word], word)
+		}
+	}
+}
+
 // TestWorkflowsCallWhatIsThere reads the workflows, and looks for the scripts and targets that they call.
 func TestWorkflowsCallWhatIsThere(t *testing.T) {
 	files, err := filepath.Glob("../.github/workflows/*.yml")

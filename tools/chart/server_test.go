@@ -155,23 +155,24 @@ func runsAsThePodSays(t *testing.T, program string) {
 		t.Fatal(err)
 	}
 	m := newMachine(t, r, program)
-	m.set("WEIR_LISTEN=127.0.0.1:0", "WEIR_ADMIN_LISTEN=127.0.0.1:0")
+	m.set("WEIR_LISTEN=127.0.0.1:0", "WEIR_ADMIN_LISTEN=localhost:0") // the same text would be one address
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := m.command(ctx, m.args...)
-	url := started(t, cmd)
+	url, operators := started(t, cmd)
 	pod := r.workload(t).at("spec", "template").(map[string]any)
 	for _, probe := range []string{"startupProbe", "livenessProbe", "readinessProbe"} {
 		path := object(pod).text("spec", "containers", 0, probe, "httpGet", "path")
 		answered(ctx, t, url+path)
 	}
+	monitoring := m.key(ctx, t, operators)
 	keda, err := render(t, read(t, "testdata/values/redis-keda.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	trigger := object(keda.only(t, "ScaledObject").at("spec", "triggers", 0, "metadata").(map[string]any))
 	_, path, _ := strings.Cut(trigger.text("url"), ":8080")
-	code, body := ask(ctx, t, url+path, adminKey)
+	code, body := ask(ctx, t, url+path, monitoring)
 	var answer map[string]json.RawMessage
 	if err := json.Unmarshal(body, &answer); err != nil || code != http.StatusOK {
 		t.Errorf("%s: %d %s", path, code, body)
@@ -180,7 +181,7 @@ func runsAsThePodSays(t *testing.T, program string) {
 		t.Errorf("%s of %s is %q, want a number", trigger.text("valueLocation"), body, n)
 	}
 	scrape := object(keda.only(t, "ServiceMonitor")).text("spec", "endpoints", 0, "path")
-	if code, body := ask(ctx, t, url+scrape, adminKey); code != http.StatusOK || !bytes.Contains(body, []byte("weir_build_info")) {
+	if code, body := ask(ctx, t, url+scrape, monitoring); code != http.StatusOK || !bytes.Contains(body, []byte("weir_build_info")) {
 		t.Errorf("%s: %d %.200s", scrape, code, body)
 	}
 	if code, _ := ask(ctx, t, url+scrape, ""); code != http.StatusUnauthorized {
@@ -196,7 +197,8 @@ func runsAsThePodSays(t *testing.T, program string) {
 		t.Errorf("the store is not in the volume: %v", err)
 	}
 	again := m.command(ctx, m.args...)
-	answered(ctx, t, started(t, again)+"/readyz") // with the key that it made in the volume
+	url, _ = started(t, again)
+	answered(ctx, t, url+"/readyz") // with the key that it made in the volume
 	if err := again.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -205,8 +207,25 @@ func runsAsThePodSays(t *testing.T, program string) {
 	}
 }
 
-// started starts the program and returns the URL that its log names.
-func started(t *testing.T, cmd *exec.Cmd) string {
+// key makes the key for Prometheus and KEDA with the command of the guide, and returns it.
+func (m *machine) key(ctx context.Context, t *testing.T, operators string) string {
+	t.Helper()
+	guide := regexp.MustCompile(`(?m)^weir (keys create .*) --server \S+$`).FindStringSubmatch(read(t, "../../docs/kubernetes.md"))
+	if guide == nil {
+		t.Fatal("the guide makes no key")
+	}
+	cmd := m.command(ctx, append(strings.Fields(guide[1]), "--server", operators, "-o", "json")...)
+	cmd.Env = append(cmd.Env, "WEIR_API_KEY="+adminKey)
+	out, err := cmd.Output()
+	var made struct{ Key string }
+	if json.Unmarshal(out, &made) != nil || made.Key == "" {
+		t.Fatalf("%s: %v %s", guide[1], err, out)
+	}
+	return made.Key
+}
+
+// started starts the program and returns the URLs that its log names: of the API, and of operators.
+func started(t *testing.T, cmd *exec.Cmd) (url, operators string) {
 	t.Helper()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -221,10 +240,10 @@ func started(t *testing.T, cmd *exec.Cmd) string {
 	for {
 		line, err := lines.ReadString('\n')
 		log.WriteString(line)
-		var entry struct{ Msg, URL string }
+		var entry struct{ Msg, URL, Operators string }
 		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving" {
 			go func() { _, _ = io.Copy(io.Discard, lines) }() // Wait closes it
-			return entry.URL
+			return entry.URL, entry.Operators
 		}
 		if err != nil {
 			t.Fatalf("the program has ended: %s", log.String())
