@@ -38,7 +38,7 @@ IMAGE   ?= localhost/weir:dev
 RELEASE := GOFLAGS=-mod=mod PATH="$$($(GO) env GOPATH)/bin:$$PATH" sh -c '$(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0 && exec $(GO) run github.com/goreleaser/goreleaser/v2@v2.18.2 "$$@"' goreleaser
 
 .DEFAULT_GOAL := help
-.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools chart image release snapshot
+.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools chart image release snapshot site
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,8 @@ test: deps ## run go vet and all tests; starts and cleans up whatever they need
 	CGO_ENABLED=0 $(GO) test -C tools/apiclient -count=1 $(BUILD) $(LINK) -timeout $(TIMEOUT) ./...
 	@echo "== the pages in a browser"
 	CGO_ENABLED=0 $(GO) test -C tools/webtest -count=1 $(BUILD) $(LINK) -timeout $(TIMEOUT) ./...
+	@echo "== the documentation as a site, in a browser"
+	CGO_ENABLED=0 $(GO) test -C tools/site -count=1 $(BUILD) $(LINK) -timeout $(TIMEOUT) ./...
 	@echo "== the measurements of peers compile"
 	CGO_ENABLED=0 $(GO) vet -C tools/peers .
 	@echo "== deliberate bugs, which the simulation has to find"
@@ -95,6 +97,9 @@ peers: deps ## measure NATS JetStream in turns with weir; ROUNDS of each
 sim: ## simulate SEEDS worlds with faults, or replay one: make sim SEED=42
 	@echo "== simulation"
 	$(GO) test ./internal/lab/sim -count=1 -timeout 60m $(if $(SEED),-v -seed=$(SEED),-seeds=$(SEEDS))
+
+site: ## build the documentation as a static site in out/site; SITE_FLAGS=-external lists the addresses of other sites
+	CGO_ENABLED=0 $(GO) run -C tools/site . -root $(CURDIR) -out $(CURDIR)/out/site $(SITE_FLAGS)
 
 plots: ## draw docs/plots anew from the core
 	$(GO) run ./internal/lab/plots
