@@ -9,3 +9,4 @@ go run ./cmd/weir man "$out/man1"
 for shell in bash zsh fish powershell; do
   go run ./cmd/weir completion "$shell" >"$out/completions/weir.$shell"
 done
+go run ./cmd/weir config schema >"$out/weir.schema.json"

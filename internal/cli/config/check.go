@@ -36,13 +36,17 @@ func check(s *Server, fault faultAt) {
 	checkTraces(s, fault)
 }
 
-func checkBounds(s *Server, fault faultAt) {
-	for _, b := range []struct {
-		key            string
-		v              int
-		low, high      int64
-		unsetIsAllowed bool
-	}{
+// bound is the range of a whole number.
+type bound struct {
+	key       string
+	v         int
+	low, high int64
+	optional  bool // 0 means not set
+}
+
+// bounds lists the whole numbers of s that have a range.
+func bounds(s *Server) []bound {
+	return []bound{
 		{"partitions", s.Partitions, 1, 256, true},
 		{"slots", s.Slots, 1, 1_000_000, false},
 		{"workers", s.Workers, 1, 1_000_000, false},
@@ -53,8 +57,12 @@ func checkBounds(s *Server, fault faultAt) {
 		{"limits.uploads", s.Limits.Uploads, 1, 10_000, false},
 		{"limits.streams", s.Limits.Streams, 1, 100_000, false},
 		{"limits.exports", s.Limits.Exports, 1, 1_000, false},
-	} {
-		if (int64(b.v) < b.low || int64(b.v) > b.high) && !(b.unsetIsAllowed && b.v == 0) {
+	}
+}
+
+func checkBounds(s *Server, fault faultAt) {
+	for _, b := range bounds(s) {
+		if (int64(b.v) < b.low || int64(b.v) > b.high) && !(b.optional && b.v == 0) {
 			fault(b.key, fmt.Sprintf("%d is not between %d and %d", b.v, b.low, b.high), "")
 		}
 	}

@@ -32,25 +32,25 @@ type File struct {
 type Step struct {
 	Name        string            `yaml:"name"        json:"name,omitempty"`
 	Action      string            `yaml:"action"      json:"action,omitempty"`
-	URL         string            `yaml:"url"         json:"url,omitempty"`
-	UndoURL     string            `yaml:"undo_url"    json:"undo_url,omitempty"`
-	SecretFile  string            `yaml:"secret_file" json:"secret_file,omitempty" path:"yes" secret:"-"`
-	Header      map[string]string `yaml:"header"      json:"header,omitempty" plain:"header_file"`
-	HeaderFile  map[string]string `yaml:"header_file" json:"header_file,omitempty" path:"yes" secret:"-"`
-	Batch       Batch             `yaml:"batch"       json:"batch,omitempty"`
-	Timeout     Duration          `yaml:"timeout"     json:"timeout,omitempty"`
-	Retries     Retries           `yaml:"retries"     json:"retries,omitempty"`
-	Rate        Rate              `yaml:"rate"        json:"rate,omitempty"`
-	Concurrency Concurrency       `yaml:"concurrency" json:"concurrency,omitempty"`
-	Pacing      Pacing            `yaml:"pacing"      json:"pacing,omitempty"`
-	Resource    string            `yaml:"resource"    json:"resource,omitempty"`
+	URL         string            `yaml:"url"         json:"url,omitempty"         help:"endpoint that receives batches"`
+	UndoURL     string            `yaml:"undo_url"    json:"undo_url,omitempty"    help:"endpoint that receives the items to undo; without it the action cannot be undone"`
+	SecretFile  string            `yaml:"secret_file" json:"secret_file,omitempty" path:"yes" secret:"-" help:"file with the secret that signs calls, whsec_…"`
+	Header      map[string]string `yaml:"header"      json:"header,omitempty"      plain:"header_file" help:"headers to send, by name; those with credentials belong in header_file"`
+	HeaderFile  map[string]string `yaml:"header_file" json:"header_file,omitempty" path:"yes" secret:"-" help:"headers whose values are in files"`
+	Batch       Batch             `yaml:"batch"       json:"batch,omitempty"       help:"maximum items per call (default 100)"`
+	Timeout     Duration          `yaml:"timeout"     json:"timeout,omitempty"     help:"timeout of a call (default 30s)"`
+	Retries     Retries           `yaml:"retries"     json:"retries,omitempty"     help:"maximum retries of a failed item (default 4)"`
+	Rate        Rate              `yaml:"rate"        json:"rate,omitempty"        help:"maximum items per second, as in 300/s, if the action has no resource"`
+	Concurrency Concurrency       `yaml:"concurrency" json:"concurrency,omitempty" help:"maximum concurrent calls, if the action has no resource"`
+	Pacing      Pacing            `yaml:"pacing"      json:"pacing,omitempty"      help:"smooth: an even stream of small calls; full: few calls with full batches"`
+	Resource    string            `yaml:"resource"    json:"resource,omitempty"    help:"name of a resource, shared with other actions"`
 }
 
 // Resource is the limits of something downstream that several actions share.
 type Resource struct {
-	Rate        Rate        `yaml:"rate"`
-	Concurrency Concurrency `yaml:"concurrency"`
-	Pacing      Pacing      `yaml:"pacing"`
+	Rate        Rate        `yaml:"rate"        help:"maximum items per second, as in 300/s, over all nodes"`
+	Concurrency Concurrency `yaml:"concurrency" help:"maximum concurrent tasks, over all nodes"`
+	Pacing      Pacing      `yaml:"pacing"      help:"smooth: an even stream of small calls; full: few calls with full batches"`
 }
 
 // LoadFile reads the actions and resources of a weir.yaml. The settings of a

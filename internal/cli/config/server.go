@@ -49,11 +49,11 @@ type Server struct {
 
 	// In the file alone:
 
-	Actions     map[string]Step       `yaml:"actions"`
-	Resources   map[string]Resource   `yaml:"resources"`
-	Tenants     map[string]Tenant     `yaml:"tenants"`
-	Connections map[string]Connection `yaml:"connections"`
-	Webhooks    map[string]Webhook    `yaml:"webhooks"`
+	Actions     map[string]Step       `yaml:"actions"     help:"HTTP actions, by name"`
+	Resources   map[string]Resource   `yaml:"resources"   help:"limits of downstream systems, by name, over all nodes"`
+	Tenants     map[string]Tenant     `yaml:"tenants"     help:"shares and limits of tenants, by name"`
+	Connections map[string]Connection `yaml:"connections" help:"servers to read items from or to send events to, by name"`
+	Webhooks    map[string]Webhook    `yaml:"webhooks"    help:"endpoints that receive events, by name; each has a url, or a topic and a connection"`
 
 	origins map[string]origin
 	hasFile bool
@@ -116,33 +116,33 @@ type Traces struct {
 
 // Tenant holds the weight and the limits of a tenant.
 type Tenant struct {
-	Weight     Weight `yaml:"weight"`
-	MaxTasks   int    `yaml:"max_tasks"`
-	MaxPending int    `yaml:"max_pending"`
+	Weight     Weight `yaml:"weight" help:"share relative to other tenants (default 1)"`
+	MaxTasks   int    `yaml:"max_tasks" help:"maximum tasks in flight on a node"`
+	MaxPending int    `yaml:"max_pending" help:"maximum items accepted and not ended"`
 }
 
 // Connection is a server from which items are read or to which events go, with
 // what it takes to be let in.
 type Connection struct {
-	Kind string `yaml:"kind"` // http, postgres, s3 or kafka
+	Kind string `yaml:"kind" help:"http, postgres, s3 or kafka"` // http, postgres, s3 or kafka
 	// Address is a URL for http and s3, host:port for postgres, and host:port,host:port for kafka.
-	Address string `yaml:"address"`
+	Address string `yaml:"address" help:"a URL for http and s3, host:port for postgres, host:port,host:port for kafka"`
 	// Tenants may use it. None: all.
-	Tenants []string `yaml:"tenants"`
+	Tenants []string `yaml:"tenants" help:"tenants that may use it (default: all)"`
 
-	User         string `yaml:"user"`                                            // postgres, kafka; for s3 the access key
-	PasswordFile string `yaml:"password_file" path:"yes" secret:"Password"`      // postgres, kafka; for s3 the secret key
-	TokenFile    string `yaml:"token_file"    path:"yes" secret:"Token"`         // s3: session token; http: bearer token
-	SigningFile  string `yaml:"signing_file"  path:"yes" secret:"SigningSecret"` // http: as Standard Webhooks
+	User         string `yaml:"user" help:"user of postgres and kafka; access key of s3"`                                                                              // postgres, kafka; for s3 the access key
+	PasswordFile string `yaml:"password_file" path:"yes" secret:"Password" help:"file with the password of postgres and kafka, or the secret key of s3"`               // postgres, kafka; for s3 the secret key
+	TokenFile    string `yaml:"token_file"    path:"yes" secret:"Token" help:"file with the session token of s3, or the bearer token of http"`                         // s3: session token; http: bearer token
+	SigningFile  string `yaml:"signing_file"  path:"yes" secret:"SigningSecret" help:"http: file with the secret that signs requests as defined by Standard Webhooks"` // http: as Standard Webhooks
 
-	Header     map[string]string `yaml:"header"      plain:"header_file"`
-	HeaderFile map[string]string `yaml:"header_file" path:"yes" secret:"-"`
+	Header     map[string]string `yaml:"header"      plain:"header_file" help:"http: headers to send, by name; those with credentials belong in header_file"`
+	HeaderFile map[string]string `yaml:"header_file" path:"yes" secret:"-" help:"http: headers whose values are in files"`
 
-	Database string    `yaml:"database"` // postgres
-	Region   string    `yaml:"region"`   // s3
-	SASL     string    `yaml:"sasl"`     // kafka: plain, scram-sha-256 or scram-sha-512
-	Plain    bool      `yaml:"plain"`    // without TLS, for postgres and kafka
-	TLS      ClientTLS `yaml:"tls"`
+	Database string    `yaml:"database" help:"postgres: name of the database"`                                 // postgres
+	Region   string    `yaml:"region" help:"s3: name of the region"`                                           // s3
+	SASL     string    `yaml:"sasl" help:"kafka: plain, scram-sha-256 or scram-sha-512 (default: no sign-in)"` // kafka: plain, scram-sha-256 or scram-sha-512
+	Plain    bool      `yaml:"plain" help:"true: without TLS, for postgres and kafka"`                         // without TLS, for postgres and kafka
+	TLS      ClientTLS `yaml:"tls" help:"TLS settings of the connection"`
 
 	Password      vault.Secret `yaml:"-"`
 	Token         vault.Secret `yaml:"-"`
@@ -151,13 +151,13 @@ type Connection struct {
 
 // Webhook is an endpoint or a topic that receives events.
 type Webhook struct {
-	URL string `yaml:"url"`
+	URL string `yaml:"url" help:"URL that receives the events"`
 	// Topic is a Kafka topic instead of a URL, and Connection the one of kind kafka that leads there.
-	Topic      string       `yaml:"topic"`
-	Connection string       `yaml:"connection"`
-	Tenant     string       `yaml:"tenant"` // none: of all tenants
-	Events     []string     `yaml:"events"` // none: all
-	SecretFile string       `yaml:"secret_file" path:"yes" secret:"Secret"`
+	Topic      string       `yaml:"topic" help:"a Kafka topic instead of a URL"`
+	Connection string       `yaml:"connection" help:"name of the connection of kind kafka that leads to the topic"`
+	Tenant     string       `yaml:"tenant" help:"the tenant whose events are sent (default: all tenants)"` // none: of all tenants
+	Events     []string     `yaml:"events" help:"which events (default: all)"`                             // none: all
+	SecretFile string       `yaml:"secret_file" path:"yes" secret:"Secret" help:"file with the secret that signs the events; not with a topic"`
 	Secret     vault.Secret `yaml:"-"`
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
@@ -13,12 +12,19 @@ import (
 
 func configCommand() command.Command {
 	return command.Command{
-		Use: "config print", Short: "show every server setting and its origin",
+		Use: "config", Short: "show the settings of the server: print, schema",
+		Subs: []command.Command{printCommand(), schemaCommand()},
+	}
+}
+
+func printCommand() command.Command {
+	return command.Command{
+		Use: "print", Short: "show every server setting and its origin",
 		Long: `Shows the settings that weir serve would use with the same flags, environment variables and file: each setting, its
 value, and its origin (a flag, a variable, a line of the file, or the default). Secrets are not shown.`,
 		Example: `  weir config print
   weir config print --config /etc/weir/weir.yaml -o json`,
-		Args: onlyPrint,
+		Args: command.Args(0, 0, ""),
 		Bind: func(fs *pflag.FlagSet) command.Runner {
 			o, format := &Settings{}, command.Table
 			format.BindTableOrJSON(fs)
@@ -37,15 +43,21 @@ value, and its origin (a flag, a variable, a line of the file, or the default). 
 	}
 }
 
-// onlyPrint wants the one word that follows config.
-func onlyPrint(cmd *cobra.Command, args []string) error {
-	if err := command.Args(1, 1, "print")(cmd, args); err != nil {
-		return err
+func schemaCommand() command.Command {
+	return command.Command{
+		Use: "schema", Short: "print the JSON Schema of weir.yaml, for editors",
+		Long: `Prints the JSON Schema of the configuration file. An editor with a YAML language server completes keys, shows what
+they mean, and marks unknown keys, values without a unit and values out of bounds, if the file begins with:
+
+  # yaml-language-server: $schema=weir.schema.json`,
+		Example: `  weir config schema > weir.schema.json`,
+		Args:    command.Args(0, 0, ""),
+		Bind: func(*pflag.FlagSet) command.Runner {
+			return func(_ context.Context, env *command.Env, _ []string) error {
+				return command.PrintJSON(env, config.Schema())
+			}
+		},
 	}
-	if args[0] != "print" {
-		return command.BadUsage("usage: "+cmd.UseLine(), "unknown command %q of config", args[0])
-	}
-	return nil
 }
 
 func printValues(env *command.Env, all []config.Value) error {
