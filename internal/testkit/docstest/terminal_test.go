@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -47,7 +48,7 @@ func openTerminal(t *testing.T, pagePorts ...string) *terminal {
 	ctx, stop := context.WithCancel(t.Context())
 	cmd := exec.CommandContext(ctx, "sh")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME="+dir+"/.config",
+	cmd.Env = append(os.Environ(), "TERM=dumb", "PATH="+bin+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME="+dir+"/.config",
 		"WEIR_LISTEN=127.0.0.1:"+ports[weirPort], "WEIR_SERVER=http://localhost:"+ports[weirPort])
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // what it started, too
@@ -80,9 +81,7 @@ func (s *terminal) run(ctx context.Context, c *command, good ...int) (string, er
 	if _, word, ok := strings.Cut(text, "<<'"); ok {
 		text += "\n" + strings.Join(append(c.input, strings.TrimSuffix(word, "'")), "\n")
 	}
-	for page, real := range s.ports {
-		text = strings.ReplaceAll(text, page, real)
-	}
+	text = s.swap(text, false)
 	// In braces, and with no input, so that the program does not read what is typed next.
 	if _, err := fmt.Fprintf(s.in, "{\n%s\n} </dev/null 2>&1\necho \"\n%s$?\"\n", text, endMark); err != nil {
 		return "", err
@@ -95,17 +94,30 @@ func (s *terminal) run(ctx context.Context, c *command, good ...int) (string, er
 	case <-time.After(patience):
 		return "", fmt.Errorf("has not ended after %v", patience)
 	}
-	for page, real := range s.ports {
-		p.text = strings.ReplaceAll(p.text, real, page)
-	}
+	p.text = s.swap(p.text, true)
 	switch {
 	case p.err != nil:
 		return p.text, p.err
-	case strings.Contains(c.text, "& "):
+	case background.MatchString(c.text):
 		return p.text, s.listening(ctx, c.text)
 	}
 	return p.text, exitCode(p.code, good)
 }
+
+// swap writes the ports that are used instead of those of the page, or those of the page again.
+func (s *terminal) swap(text string, back bool) string {
+	var pairs []string
+	for page, real := range s.ports {
+		if back {
+			page, real = real, page
+		}
+		pairs = append(pairs, page, real)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// background matches the commands after which a page keeps the number of a process that it will stop.
+var background = regexp.MustCompile(` & [A-Z]+=\$!$`)
 
 // printed is the output of a command and its exit code.
 type printed struct {
@@ -155,17 +167,26 @@ func (s *terminal) listening(ctx context.Context, command string) error {
 	}
 }
 
-// freePort returns a port that nothing uses.
+// freePort returns a port that nothing uses, and neither the one 10,000 above, on which a server of a Redis Cluster talks
+// to the others.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	for range 1000 {
+		if port := free(t, 0); 0 < port && port < 50000 && free(t, port+10000) > 0 {
+			return strconv.Itoa(port)
+		}
+	}
+	t.Fatal("no free port found")
+	return ""
+}
+
+// free returns the port if nothing uses it, and any free one for 0. It returns 0 for one that is used.
+func free(t *testing.T, port int) int {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:"+strconv.Itoa(port))
 	if err != nil {
-		t.Fatal(err)
+		return 0
 	}
 	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return l.Addr().(*net.TCPAddr).Port
 }

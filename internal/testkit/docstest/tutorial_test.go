@@ -3,6 +3,7 @@
 package docstest
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,17 +19,30 @@ const (
 	endpointPort = "9000"
 )
 
-// TestTheTutorialWorks types every command of the tutorial in a shell and compares what is printed.
+// typed are the pages whose commands are typed in the shell of the system, with the ports that they speak of.
+var typed = map[string][]string{
+	tutorial:                {weirPort, endpointPort},
+	"docs/canary.md":        {weirPort},
+	"docs/redis-cluster.md": {weirPort, "7001", "7002", "7003"},
+}
+
+// TestTheTutorialWorks types every command of the tutorial, and of the pages that are as short stories, in a shell and
+// compares what is printed.
 func TestTheTutorialWorks(t *testing.T) {
-	s := openTerminal(t, weirPort, endpointPort)
-	for _, c := range commands(Read(t, tutorial)) {
-		out, err := s.run(t.Context(), c, 5, 128+9, 128+15) // some items failed; kill -9 and kill
-		if err != nil {
-			t.Fatalf("%s:%d: %s: %v\n%s", tutorial, c.line, c.text, err, out)
-		}
-		if !shows(c.output, strings.Split(out, "\n")) {
-			t.Fatalf("%s:%d: %s prints\n%s\nand the page says\n%s", tutorial, c.line, c.text, out, strings.Join(c.output, "\n"))
-		}
+	for page, ports := range typed {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			s := openTerminal(t, ports...)
+			for _, c := range commands(Read(t, page)) {
+				out, err := s.run(t.Context(), c, 5, 6, 128+9, 128+15) // some items failed, a canary waits; kill -9 and kill
+				if err != nil {
+					log, _ := s.run(t.Context(), &command{text: "tail -n 20 weir.log"}) // missing: the page has no server
+					t.Fatalf("%s:%d: %s: %v\n%s\nlog of the server:\n%s", page, c.line, c.text, err, out, log)
+				}
+				if !shows(c.output, strings.Split(out, "\n")) {
+					t.Fatalf("%s:%d: %s prints\n%s\nand the page says\n%s", page, c.line, c.text, out, strings.Join(c.output, "\n"))
+				}
+			}
+		})
 	}
 }
 
