@@ -29,18 +29,13 @@ const (
 // what is printed, but for ids, times and speeds.
 func TestTheGuidesPrintWhatTheySay(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
-	for _, page := range []string{"docs/server.md", "docs/http-actions.md", "docs/moving.md"} {
+	for _, page := range guides {
 		t.Run(page, func(t *testing.T) { play(t, page) })
 	}
 }
 
 func play(t *testing.T, page string) {
-	kept, err := pebblestore.Open(t.TempDir(), pebblestore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = kept.Close() })
-	n := nodetest.Start(t, nodetest.Options{Store: kept, Steps: demo.Actions(demo.Options{NoFaults: true})})
+	n := demoNode(t)
 	wallet := httptest.NewServer(http.HandlerFunc(award))
 	t.Cleanup(wallet.Close)
 	hosts := map[string]string{weirHost: strings.TrimPrefix(n.URL, "http://"), walletHost: strings.TrimPrefix(wallet.URL, "http://")}
@@ -68,6 +63,17 @@ func play(t *testing.T, page string) {
 	if Update() {
 		Write(t, page, rewrite(text, all, printed))
 	}
+}
+
+// demoNode starts a node on a disk, with the actions of the demo.
+func demoNode(t *testing.T) *nodetest.Node {
+	t.Helper()
+	kept, err := pebblestore.Open(t.TempDir(), pebblestore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kept.Close() })
+	return nodetest.Start(t, nodetest.Options{Store: kept, Steps: demo.Actions(demo.Options{NoFaults: true})})
 }
 
 // save writes files to where weir finds them.
