@@ -58,8 +58,17 @@ func browser(t *testing.T, w *watcher) context.Context {
 	if program == "" {
 		program = "chromium"
 	}
+	dir, err := os.MkdirTemp("", "site")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // its processes write for a moment after it has ended
+		for end := time.Now().Add(10 * time.Second); os.RemoveAll(dir) != nil && time.Now().Before(end); {
+			<-time.After(50 * time.Millisecond)
+		}
+	})
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("hide-scrollbars", true), chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(patience))
+		chromedp.Flag("hide-scrollbars", true), chromedp.UserDataDir(dir), chromedp.WSURLReadTimeout(patience))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(end)
 	ctx, stop := chromedp.NewContext(allocator)
@@ -123,6 +132,11 @@ func TestTheSiteInABrowser(t *testing.T) {
 	picture(t, ctx, "phone")
 	do(chromedp.Click(".menu"), chromedp.WaitVisible("#nav a[aria-current]"))
 	picture(t, ctx, "phone-menu")
+	var inView bool
+	do(chromedp.Evaluate(`(() => { const r = document.querySelector('#nav .close').getBoundingClientRect(); return r.top >= 52 && r.bottom <= innerHeight })()`, &inView))
+	if !inView {
+		t.Error("the menu on a phone cannot be closed: its button is not in view")
+	}
 	do(wide(1440, 900), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
 		chromedp.Navigate(server.URL+"/docs/server.html#errors"), chromedp.WaitReady("article"), noScroll)
 	if !fits {
