@@ -37,7 +37,7 @@ func (e *Engine) observe(ctx context.Context) {
 		}
 		read := e.intake.Looking()
 		node := e.lookAtLanes(ctx, m)
-		e.counts.Look(node)
+		e.counts.Look(node, e.fleet.Size())
 		if !failing && rests.TooSoon(node.At) {
 			continue
 		}

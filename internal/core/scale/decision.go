@@ -36,6 +36,15 @@ const (
 	Backpressed Reason = "backpressure" // congestion control reduced the workers
 )
 
+// Reasons lists all reasons.
+func Reasons() []Reason {
+	return []Reason{
+		Steady, Grew, Cold, Trimmed, Released, Confirming, Cooling, Watching,
+		VetoErrors, VetoStall, VetoSlow, VetoCPU, VetoMemory, CutErrors, CutCPU, CutMemory,
+		AtMin, AtMax, AtReserve, AtFloor, Overridden, Paused, Backpressed,
+	}
+}
+
 // Decision is the number of workers a lane should have, and the reason.
 type Decision struct {
 	// Workers is the number to have from now on.

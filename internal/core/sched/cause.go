@@ -29,25 +29,25 @@ const (
 )
 
 // causes has a row for each cause: its name in logs, metrics and lanes; the word that API, command
-// line and reports use for what waits on it, empty if nothing does; and whether it means that
-// the downstream cannot be called, which may never end.
+// line and reports use for what waits on it, empty if nothing does; whether it means that
+// the downstream cannot be called, which may never end; and whether it bars the work: see Bars.
 var causes = [NumCauses]struct {
 	name, word string
-	down       bool
+	down, bars bool
 }{
-	CauseNone:         {"none", "", false},
-	CauseRate:         {"rate", "rate", false},
-	CauseConcurrency:  {"concurrency", "concurrency", false},
-	CauseSlots:        {"slots", "no_workers", false},
-	CauseFairShare:    {"fair_share", "fair_share", false},
-	CausePaused:       {"paused", "paused", false},
-	CauseClosed:       {"closed", "refused", true},
-	CauseTenantCap:    {"tenant_cap", "concurrency", false},
-	CauseBulkCap:      {"bulk_cap", "concurrency", false},
-	CauseTenantPaused: {"tenant_paused", "paused_tenant", false},
-	CauseCircuit:      {"circuit", "circuit_open", true},
-	CauseFirstCall:    {"first_call", "first_call", false},
-	CauseEmpty:        {"empty", "", false},
+	CauseNone:         {"none", "", false, false},
+	CauseRate:         {"rate", "rate", false, false},
+	CauseConcurrency:  {"concurrency", "concurrency", false, false},
+	CauseSlots:        {"slots", "no_workers", false, false},
+	CauseFairShare:    {"fair_share", "fair_share", false, false},
+	CausePaused:       {"paused", "paused", false, true},
+	CauseClosed:       {"closed", "refused", true, true},
+	CauseTenantCap:    {"tenant_cap", "concurrency", false, true},
+	CauseBulkCap:      {"bulk_cap", "concurrency", false, true},
+	CauseTenantPaused: {"tenant_paused", "paused_tenant", false, true},
+	CauseCircuit:      {"circuit", "circuit_open", true, true},
+	CauseFirstCall:    {"first_call", "first_call", false, true},
+	CauseEmpty:        {"empty", "", false, false},
 }
 
 // String returns the cause's name.
@@ -59,6 +59,10 @@ func (c Cause) WaitingOn() string { return causes[c].word }
 
 // Down reports whether the downstream cannot be called.
 func (c Cause) Down() bool { return causes[c].down }
+
+// Bars reports whether more capacity or another order would not let the entry run: it, its tenant or its downstream is
+// paused, cannot be called, or has the calls that it may have.
+func (c Cause) Bars() bool { return causes[c].bars }
 
 // CauseNamed returns the cause with a name, or CauseNone.
 func CauseNamed(name string) Cause {

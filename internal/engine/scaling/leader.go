@@ -43,6 +43,7 @@ type Scaler struct {
 // everything goes on with the workers that it has.
 func (s *Scaler) Coordinate(ctx context.Context, l *own.Leader) {
 	defer s.Counts.Plan.Store(nil)
+	defer s.Counts.Fair.Store(nil)
 	c := coord.New()
 	book := &decisionBook{leader: l}
 	tick := time.NewTicker(decideEvery)
@@ -97,10 +98,20 @@ func (s *Scaler) decideOnce(ctx context.Context, c *coord.Coordinator, book *dec
 	for i := range all {
 		failed = errors.Join(failed, s.carryOut(ctx, &all[i]))
 	}
+	fair := telemetry.Fairness(telemetry.Shares(lanesOf(nodes), s.Limits.Weight))
+	s.Counts.Fair.Store(&fair)
 	plan := c.Plan(now.UnixNano(), nodes)
 	plan.Leader = s.Node
 	s.Counts.Plan.Store(&plan)
 	return errors.Join(failed, announce(ctx, s.Store, planTopic, planTopic, &plan, s.LeaseFor))
+}
+
+// lanesOf returns the lanes of all nodes.
+func lanesOf(nodes []weir.Node) (all []weir.Lane) {
+	for i := range nodes {
+		all = append(all, nodes[i].Lanes...)
+	}
+	return all
 }
 
 // carryOut logs a decision, and sends it to its lane if it changes something.

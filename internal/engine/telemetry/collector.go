@@ -24,7 +24,7 @@ type collector struct {
 	laneArrived, laneEnded, laneFailed, laneRefused, laneBusy               *prometheus.Desc
 	resourceRate, resourceUse, resourceConcurrency, circuitOpen, scaleSteps *prometheus.Desc
 	nodes, leader, nodeSlots, nodeCPU, nodeMemory                           *prometheus.Desc
-	laneNeeded, laneUseful, nodesDesired                                    *prometheus.Desc
+	laneNeeded, laneUseful, nodesDesired, fairness                          *prometheus.Desc
 
 	all descs
 }
@@ -78,6 +78,8 @@ func newCollector(r *Recorder, fleet func() (int, bool)) *collector {
 		laneNeeded:   lane("workers_needed", "Workers that the load would keep busy, reported by the leader."),
 		laneUseful:   lane("workers_useful", "Workers that the allowed rate and concurrency would keep busy, reported by the leader."),
 		nodesDesired: desc("nodes_desired", "Nodes whose slots fit the workers needed, reported by the leader."),
+		fairness: desc("resource_fairness_ratio", "Jain's index of what the tenants with work ready get of their shares of the "+
+			"resource, reported by the leader: 1 is fair.", "resource"),
 	}
 	c.all = all
 	return c
@@ -140,6 +142,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	c.decisions(to)
 	if p := c.of.Plan.Load(); p != nil {
 		c.plan(to, p)
+	}
+	if f := c.of.Fair.Load(); f != nil {
+		for resource, index := range *f {
+			to.gauge(c.fairness, index, resource)
+		}
 	}
 	n := c.of.Seen.Load()
 	if n == nil {

@@ -22,6 +22,7 @@ type countsCollector struct {
 	taskDuration, taskItems, tasksInFlight                       *prometheus.Desc
 	bulks, stalled, ended, waiting                               *prometheus.Desc
 	resourceWait, circuits, shares, starved                      *prometheus.Desc
+	target, starts, inTime, slowdown                             *prometheus.Desc
 	commits, regressions, leasesLost, late, violations           *prometheus.Desc
 
 	all descs
@@ -55,7 +56,14 @@ func newCountsCollector(r *Recorder, held iter.Seq[*Census], regressions func() 
 		circuits: desc("circuit_transitions_total", "Changes of this node's circuits.", "resource", "to"),
 		shares: desc("tenant_share_ratio",
 			"Share of the resource on this node that a tenant is entitled to, and that it gets.", "resource", "tenant", "kind"),
-		starved:     desc("tenant_starved_seconds_total", "Time for which a tenant with work got less than half of its share.", "tenant"),
+		starved: desc("tenant_starved_seconds_total", "Time for which a tenant with work got less than half of its share.", "tenant"),
+		target:  desc("slo_target_seconds", "Time within which the first call of a bulk action should begin, by tier.", "tier"),
+		starts: desc("slo_bulk_actions_total",
+			"Bulk actions whose first call began or whose target passed, by tier.", "tier"),
+		inTime: desc("slo_bulk_actions_good_total",
+			"Bulk actions whose first call began within the target of their tier.", "tier"),
+		slowdown: desc("bulk_action_slowdown_ratio", "How many times longer completed bulk actions took than they would have taken "+
+			"with the system to themselves, by size in items.", "size"),
 		commits:     desc("store_commit_duration_seconds", "Duration of commits in the store."),
 		regressions: desc("store_regressions_total", "Times that the store was found to have lost acknowledged writes."),
 		leasesLost:  desc("leases_lost_total", "Partitions that this node lost to another node while it worked on them."),
@@ -124,6 +132,15 @@ func (c *countsCollector) counted(to sink) {
 			continue
 		}
 		to.counter(c.starved, v, k)
+	}
+	for tier := range n.starts {
+		name := weir.Tier(tier).String()
+		to.gauge(c.target, targets[tier].Seconds(), name)
+		to.counter(c.starts, float64(n.starts[tier].all), name)
+		to.counter(c.inTime, float64(n.starts[tier].good), name)
+	}
+	for i := range n.slowdown {
+		to <- n.slowdown[i].metric(c.slowdown, ratioPowers, n.since, sizeClasses[i].label)
 	}
 	to <- n.commits.metric(c.commits, secondsPowers, n.since)
 	for name, a := range n.actions {

@@ -17,6 +17,9 @@ type Counter struct {
 	finished map[finish]int64
 	outcomes map[string]int64
 	waiting  map[string]float64
+	starts   [len(targets)]starts     // by tier
+	slowdown [len(sizeClasses)]spread // by size
+	slots    int                      // of all nodes
 	bulks    map[weir.BulkID]*counted // that have not ended
 	tallies  map[string]*Tally        // by resource; of all under the empty name
 	moved    map[weir.BulkID]*counted // since [Counter.TakeMoved] was called last
@@ -46,6 +49,9 @@ type counted struct {
 	loaded  Tally // as it was loaded
 	told    bool  // it was among those that moved
 
+	awaited
+	pace
+
 	// Whether it stalls: see stalls.
 	moved, refused int64 // as of the last look
 	progress       int64 // when items of it last ended or finished a step
@@ -70,6 +76,8 @@ func (t *Counter) know(now int64, m *partition.Machine, h *partition.Held) {
 		started: h.Started, progress: now, loaded: TallyOf(h.Counts, h.Steps),
 	}
 	k.moved, k.refused = moves(h)
+	k.awaitFirst(now, h)
+	k.rate, k.concurrency, k.calls = h.Rate, h.Concurrency, make([]service, len(h.Steps))
 	t.bulks[h.ID] = k
 	for _, action := range k.actions { // its counters begin at 0
 		t.action(action)
@@ -81,9 +89,14 @@ func (t *Counter) know(now int64, m *partition.Machine, h *partition.Held) {
 
 // Created notes a bulk action that is new here.
 func (t *Counter) Created(now int64, m *partition.Machine, c *partition.Created) {
-	t.know(now, m, &partition.Held{ID: c.ID, Tenant: c.Tenant, Steps: make([]weir.StepCounts, len(c.Steps)), Started: now})
+	h := &partition.Held{ID: c.ID, Tenant: c.Tenant, Tier: c.Tier, Steps: make([]weir.StepCounts, len(c.Steps)), Started: now}
+	h.Rate, h.Concurrency = m.Bounds(c.ID)
+	t.know(now, m, h)
 	if k := t.bulks[c.ID]; k != nil {
-		k.since = now
+		k.since, k.whole = now, true
+		if !c.Hold && c.StartAt == 0 {
+			k.inbox = max(time.Duration(now-c.Submitted), 0)
+		}
 	}
 }
 
@@ -96,9 +109,15 @@ func (t *Counter) Task(cut *partition.Task, started, service int64) {
 	a.took.add(took, 1)
 	a.itemsTook.add(took, n)
 	a.items.add(float64(n), 1)
+	k := t.known(cut.Bulk)
+	if k == nil {
+		return // a shard: its home counts it
+	}
+	k.called(cut.StepNo, time.Duration(service))
 	if cut.StepNo == cut.FirstStep && cut.Attempt == 1 {
-		if k := t.known(cut.Bulk); k != nil {
-			a.wait.add(float64(started-k.started)/1e9, n)
+		a.wait.add(float64(started-k.started)/1e9, n)
+		if k.open {
+			t.judge(k, started)
 		}
 	}
 }
@@ -164,6 +183,8 @@ func (t *Counter) ended(now int64, k *counted, v *weir.Progress) {
 	t.moved[v.ID] = k
 	if v.State.Final() {
 		k.ended = v.Finished.UnixNano()
+		t.endOfWait(k, v)
+		t.slowed(k, v)
 		t.outcomes[outcomeOf(v)]++
 		delete(t.bulks, v.ID)
 		if !k.told {
@@ -214,7 +235,7 @@ func (t *Counter) TakeCensus(now int64, m *partition.Machine, bounded map[string
 		return nil
 	}
 	began := time.Now()
-	span := float64(now-c.at) / 1e9
+	span := time.Duration(now - c.at)
 	if c.at == 0 {
 		span = 0
 	}
@@ -227,12 +248,18 @@ func (t *Counter) TakeCensus(now int64, m *partition.Machine, bounded map[string
 		}
 		c.states[h.State.String()]++
 		if h.Waits != "" {
-			t.waiting[h.Waits] += span
+			t.waiting[h.Waits] += span.Seconds()
 		}
 		if bounded[h.Tenant] {
 			c.Pending[h.Tenant] += h.Counts.Total - h.Counts.Ended()
 		}
-		if k := t.bulks[h.ID]; k != nil && t.stalls(now, k, h) {
+		k := t.bulks[h.ID]
+		if k == nil {
+			return
+		}
+		t.await(now, span, k, h)
+		k.look(span, h)
+		if t.stalls(now, k, h) {
 			c.stalled++
 		}
 	})

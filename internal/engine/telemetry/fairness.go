@@ -51,22 +51,23 @@ func Shares(lanes []weir.Lane, weight func(tenant string) float64) (out []Share)
 			sum[k].claim += t.Claim / sched.Unit
 		}
 	}
+	byResource := map[string][]*Share{}
+	for k, s := range sum {
+		byResource[k.resource] = append(byResource[k.resource], s)
+	}
 	for r, total := range rates {
-		var of []*Share
+		of := byResource[r]
+		slices.SortFunc(of, func(a, b *Share) int { return cmp.Compare(a.Tenant, b.Tenant) })
 		rest := demander{weight: weights[r], demand: total + float64(backlog[r])}
 		others := backlog[r]
-		for k, s := range sum {
-			if k.resource == r {
-				of = append(of, s)
-				rest.weight -= s.claim
-				rest.demand -= s.Rate + float64(s.Ready)
-				others -= s.Ready
-			}
+		for _, s := range of {
+			rest.weight -= s.claim
+			rest.demand -= s.Rate + float64(s.Ready)
+			others -= s.Ready
 		}
 		if theirs := sumRates(of); others <= 0 && theirs > 0 { // tenants without work have no share: leave out what they got a moment ago
 			total, rest.demand = theirs, 0
 		}
-		slices.SortFunc(of, func(a, b *Share) int { return cmp.Compare(a.Tenant, b.Tenant) })
 		entitle(of, rest, total)
 		for _, s := range of {
 			out = append(out, *s)
@@ -140,4 +141,31 @@ func divide(all []demander, left float64) {
 		}
 		left -= given
 	}
+}
+
+// Fairness returns Jain's index of the shares of each resource: (Σx)² / n·Σx², where x is what a tenant with work ready
+// gets of what it is entitled to, and n the number of these tenants. It is 1 where all get the same part of their
+// share, 1/n where one gets everything, and 1 where fewer than two compete. A resource that does nothing is left out.
+func Fairness(shares []Share) map[string]float64 {
+	type sums struct{ n, x, squares float64 }
+	of := map[string]sums{}
+	for i := range shares {
+		s := &shares[i]
+		a := of[s.Resource]
+		if s.Ready > 0 && s.Entitled > 0 {
+			x := s.Actual / s.Entitled
+			a.n, a.x, a.squares = a.n+1, a.x+x, a.squares+x*x
+		}
+		of[s.Resource] = a
+	}
+	out := make(map[string]float64, len(of))
+	for r, a := range of {
+		switch {
+		case a.n < 2:
+			out[r] = 1
+		case a.squares > 0:
+			out[r] = a.x * a.x / (a.n * a.squares)
+		}
+	}
+	return out
 }

@@ -70,6 +70,7 @@ func (s *spread) count() uint64 {
 // Powers of two that are the bounds of classic buckets.
 var (
 	secondsPowers = []int{-12, -10, -8, -6, -4, -2, 0, 2, 4, 6, 8, 10, 12}
+	ratioPowers   = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 10}
 	itemsPowers   = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 )
 

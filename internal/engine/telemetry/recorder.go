@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/internal/core/flow"
 	"github.com/weirhq/weir/internal/core/partition"
+	"github.com/weirhq/weir/internal/core/scale"
 	"github.com/weirhq/weir/internal/core/sched"
 )
 
@@ -17,7 +18,8 @@ import (
 // a task costs a few additions.
 type Recorder struct {
 	since  time.Time
-	slots  int
+	slots  int                         // of this node
+	nodes  int                         // that this one knew of at the last look
 	weight func(tenant string) float64 // what a tenant has beside others
 
 	Late       atomic.Int64 // results that came after their task was given up
@@ -26,11 +28,16 @@ type Recorder struct {
 	Seen       atomic.Pointer[weir.Node] // what this node observed of its lanes last; nil: it has not looked yet
 	Plan       atomic.Pointer[weir.Plan] // what this node thinks of all lanes if it leads
 
+	// Fair is the index of [Fairness] over all nodes, by resource, if this node leads.
+	Fair atomic.Pointer[map[string]float64]
+
 	mu       sync.Mutex
 	actions  map[string]*actionCounts
 	finished map[finish]int64
 	outcomes map[string]int64 // of bulk actions that ended
 	ingested map[ingestion]int64
+	starts   [len(targets)]starts     // by tier
+	slowdown [len(sizeClasses)]spread // by size
 	tenants  labels
 	waiting  map[string]float64 // seconds of bulk actions, by reason
 	blocked  map[string]float64 // seconds of lanes, by resource
@@ -57,6 +64,9 @@ type actionCounts struct {
 // resultNames are how attempts at items end.
 var resultNames = [...]string{"done", "failed", "left_out", "retry", "refused"}
 
+// sourceNames are the ways in which items come.
+var sourceNames = [...]string{"submit", "retry", "draft"}
+
 // finishStates are how items end, and outcomeNames how bulk actions do.
 var (
 	finishStates = [...]string{"done", "failed", "cancelled"}
@@ -71,8 +81,20 @@ func New(slots int, weight func(tenant string) float64) *Recorder {
 		actions: map[string]*actionCounts{}, finished: map[finish]int64{}, outcomes: zeros[int64](outcomeNames[:]),
 		ingested: map[ingestion]int64{},
 		waiting:  zeros[float64](sched.WaitingOn()), blocked: map[string]float64{}, starved: map[string]float64{},
-		circuits: map[transition]int64{}, decided: map[decision]int64{}, tallies: map[string]*Tally{},
+		circuits: map[transition]int64{}, decided: noDecisions(), tallies: map[string]*Tally{},
 	}
+}
+
+// noDecisions returns a counter for each way and reason of a decision.
+func noDecisions() map[decision]int64 {
+	all := map[decision]int64{}
+	for _, to := range []int{0, 1, 2} {
+		d := weir.Decision{From: 1, To: to}
+		for _, reason := range scale.Reasons() {
+			all[decision{d.Direction(), string(reason)}] = 0
+		}
+	}
+	return all
 }
 
 // zeros returns counters that are 0, by label.
@@ -117,8 +139,12 @@ func (c *Recorder) Accepted(b *partition.Created, drafted bool) {
 		source = "draft"
 	}
 	c.mu.Lock()
-	c.ingested[ingestion{c.tenants.of(b.Tenant, b.Items), source}] += b.Items
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	tenant := c.tenants.of(b.Tenant, b.Items)
+	for _, s := range sourceNames { // the others begin at 0
+		c.ingested[ingestion{tenant, s}] += 0
+	}
+	c.ingested[ingestion{tenant, source}] += b.Items
 }
 
 // Add takes over what a loop has counted.
@@ -158,6 +184,18 @@ func (c *Recorder) Add(t *Counter) {
 		c.tallies[name].add(n)
 		*n = Tally{}
 	}
+	for i := range t.starts {
+		c.starts[i].all += t.starts[i].all
+		c.starts[i].good += t.starts[i].good
+		t.starts[i] = starts{}
+	}
+	for i := range t.slowdown {
+		if t.slowdown[i].sum > 0 {
+			c.slowdown[i].merge(&t.slowdown[i])
+			t.slowdown[i] = spread{}
+		}
+	}
+	t.slots = c.slots * max(c.nodes, 1)
 	clear(t.finished)
 	clear(t.outcomes)
 	clear(t.waiting)
@@ -183,12 +221,14 @@ func (c *Recorder) Decided(d *weir.Decision) {
 // starving is the part of its share below which a tenant that has work starves.
 const starving = 0.5
 
-// Look takes what this node observed of its lanes, and counts what shows since the look before.
-func (c *Recorder) Look(now *weir.Node) {
+// Look takes what this node observed of its lanes and how many nodes there are, and counts what shows since the look
+// before.
+func (c *Recorder) Look(now *weir.Node, nodes int) {
 	before := c.Seen.Swap(now)
 	shares := Shares(now.Lanes, c.weight)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.nodes = nodes
 	c.relabel(now.At)
 	if before == nil {
 		return
@@ -200,8 +240,11 @@ func (c *Recorder) Look(now *weir.Node) {
 		}
 	}
 	for i := range shares {
-		if s := &shares[i]; s.Ready > 0 && s.Actual < starving*s.Entitled {
-			c.starved[c.tenants.of(s.Tenant, 0)] += span
+		s := &shares[i]
+		tenant := c.tenants.of(s.Tenant, 0)
+		c.starved[tenant] += 0
+		if s.Ready > 0 && s.Actual < starving*s.Entitled {
+			c.starved[tenant] += span
 		}
 	}
 	was := map[string]string{}

@@ -93,7 +93,8 @@ func (t *Counter) TakeMoved(now int64, m *partition.Machine) []Moved {
 	out := make([]Moved, 0, len(t.moved))
 	for _, id := range slices.Sorted(maps.Keys(t.moved)) {
 		k := t.moved[id]
-		x := Moved{ID: id, At: time.Unix(0, now).UTC(), InFlight: k.counts.InFlight, Bound: m.Bound(id), Tally: TallyOf(k.counts, k.steps)}
+		x := Moved{ID: id, At: time.Unix(0, now).UTC(), InFlight: k.counts.InFlight, Tally: TallyOf(k.counts, k.steps)}
+		x.Bound, _ = m.Bounds(id)
 		if k.ended > 0 {
 			x.At = time.Unix(0, min(k.ended, now)).UTC()
 		}

@@ -28,7 +28,9 @@ const (
 )
 
 // Results lists all results.
-func Results() []Result { return []Result{ResultDelivered, ResultRetried, ResultFailed} }
+func Results() []Result {
+	return []Result{ResultDelivered, ResultRetried, ResultFailed, ResultCancelled}
+}
 
 // Options configures [New]. Store, Transport and CheckURL are required.
 type Options struct {

@@ -82,7 +82,8 @@ func TestEveryAlertFiresInAPrometheus(t *testing.T) {
 	for _, lane := range []string{"pinned", "steep"} {
 		pin(n, lane, 64)
 	}
-	over := []string{"WeirDown", "WeirStoreNotReady", "WeirCircuitOpen", "WeirStalled", "WeirNoWorkers", "WeirOldestReady", "WeirTenantStarved", "WeirStoreSlow"}
+	over := []string{"WeirDown", "WeirStoreNotReady", "WeirCircuitOpen", "WeirStalled", "WeirNoWorkers", "WeirOldestReady", "WeirTenantStarved", "WeirStoreSlow",
+		"WeirSLOBurnFast"}
 	m.until(fmt.Sprint("these are resolved: ", over), func() bool {
 		now := m.firing()
 		return !slices.ContainsFunc(over, func(a string) bool { return slices.Contains(now, a) })
@@ -115,6 +116,8 @@ func trouble(t *testing.T, n, slow *nodetest.Node, d *downstream) (stop func()) 
 	action(n, d, "held", "/held", `{"concurrency":1}`)
 	submit(n, "flood", "held", 1, "") // has the only slot
 	submit(n, "waits", "held", 101, "")
+	action(n, d, "busy", "/busy", `{"concurrency":1}`)
+	submit(n, "default", "busy", 2, "") // the second one has the only slot
 	action(n, d, "pinned", "/held", `{"concurrency":1}`)
 	submit(n, "default", "pinned", 5, "")
 	pin(n, "pinned", 0)
@@ -122,6 +125,7 @@ func trouble(t *testing.T, n, slow *nodetest.Node, d *downstream) (stop func()) 
 		submit(n, "default", "failing", 20, "") // most fail, and pile up
 		submit(n, "waits", "held", 10, "")      // the backlog grows
 		submit(slow, "default", "normal", 1, "")
+		submit(n, "late", "busy", 1, `,"tier":"critical"`) // begins after its target
 	})
 }
 

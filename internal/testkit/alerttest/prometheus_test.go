@@ -46,9 +46,16 @@ func shortened(t *testing.T) (text string, names []string) {
 	by := func(n int) func(string) string {
 		return func(found string) string {
 			at := strings.LastIndexAny(found, "[ ") + 1
-			length, err := time.ParseDuration(strings.Replace(found[at:], "1d", "24h", 1))
+			text, days := strings.CutSuffix(found[at:], "d")
+			if days {
+				text += "h"
+			}
+			length, err := time.ParseDuration(text)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if days {
+				length *= 24
 			}
 			return fmt.Sprintf("%s%dms", found[:at], (length / time.Duration(n)).Milliseconds())
 		}

@@ -23,6 +23,8 @@ import (
 type downstream struct {
 	*httptest.Server
 	slow    atomic.Bool   // normal takes a second
+	calls   atomic.Int64  // of mixed
+	busy    atomic.Int64  // calls of busy, of which all but the first are held
 	release chan struct{} // ends the calls of held
 }
 
@@ -48,11 +50,23 @@ func (d *downstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/gone":
 		w.WriteHeader(http.StatusGone)
 		return
-	case "/held":
-		select {
-		case <-d.release:
-		case <-r.Context().Done():
+	case "/busy":
+		if d.busy.Add(1) > 1 {
+			d.hold(r)
 		}
+	case "/held":
+		d.hold(r)
+	case "/mixed": // every tenth item fails, and every seventh call does
+		n := d.calls.Add(1)
+		if n%7 == 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		if n%10 == 0 {
+			_, _ = io.WriteString(w, `{"default":"failed"}`)
+			return
+		}
+		wait = 50 * time.Millisecond
 	case "/steep":
 		wait = 300 * time.Millisecond
 	case "/normal":
@@ -65,6 +79,14 @@ func (d *downstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 	}
 	_, _ = io.WriteString(w, `{"default":"done"}`)
+}
+
+// hold waits until calls are released, or until the caller gives up.
+func (d *downstream) hold(r *http.Request) {
+	select {
+	case <-d.release:
+	case <-r.Context().Done():
+	}
 }
 
 // lazy is a store whose commits can be made to take long.

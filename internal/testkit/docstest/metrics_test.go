@@ -30,7 +30,7 @@ var descText = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", help: (".*"), const
 // metrics lists all that a node counts, by name.
 func metrics(t *testing.T) (all []described) {
 	t.Helper()
-	for _, d := range running(t) {
+	for _, d := range descriptions(running(t)) {
 		m := descText.FindStringSubmatch(d.String())
 		if m == nil {
 			t.Errorf("%s cannot be read", d)
@@ -48,8 +48,9 @@ func metrics(t *testing.T) (all []described) {
 	return slices.CompactFunc(all, func(a, b described) bool { return a.name == b.name })
 }
 
-// running returns the metrics of a running node: the engine exports them only then.
-func running(t *testing.T) (all []*prometheus.Desc) {
+// running returns the metrics of a node that runs until the test ends, and has no work: the engine exports them only
+// while it runs.
+func running(t *testing.T) *prometheus.Registry {
 	t.Helper()
 	s := memstore.New(memstore.Options{})
 	t.Cleanup(func() { _ = s.Close() })
@@ -65,18 +66,18 @@ func running(t *testing.T) (all []*prometheus.Desc) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
-	defer func() {
+	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-	}()
+	})
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	last := func(d *prometheus.Desc) bool { return strings.Contains(d.String(), `"weir_item_attempts_total"`) } // of the collector that is registered last
 	for range 2000 {
-		if all = descriptions(reg); slices.ContainsFunc(all, last) {
-			return all
+		if slices.ContainsFunc(descriptions(reg), last) {
+			return reg
 		}
 		<-tick.C
 	}
@@ -120,6 +121,9 @@ type rules struct {
 	}
 }
 
+// runbooks is where the sections of docs/alerts.md are.
+const runbooks = "https://github.com/weirhq/weir/blob/main/docs/alerts.md#"
+
 var (
 	metricName = regexp.MustCompile(`\bweir_[a-z_]+`)
 	suffix     = regexp.MustCompile(`_(bucket|sum|count)$`)
@@ -152,6 +156,9 @@ func TestAlertsAreAboutMetricsThatThereAre(t *testing.T) {
 			}
 			if !strings.Contains(page, "\n## "+r.Alert+"\n") {
 				t.Errorf("docs/alerts.md does not say what to do about %s", r.Alert)
+			}
+			if want := runbooks + strings.ToLower(r.Alert); r.Annotations["runbook_url"] != want {
+				t.Errorf("the runbook of %s is %q, want %s", r.Alert, r.Annotations["runbook_url"], want)
 			}
 		}
 	}
