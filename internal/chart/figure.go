@@ -75,11 +75,12 @@ func (f *Figure) drawn() (*pen, float64) {
 	p.rect(Ground, 0, 0, figureWidth, height)
 	top := f.head(p, margin)
 	gutters := f.gutters()
-	width := (figureWidth - 2*margin - gapX*float64(f.Columns-1)) / float64(f.Columns)
+	width := f.width()
 	for _, row := range rows {
 		for k := range row.panels {
 			left := margin + float64(k)*(width+gapX)
 			row.panels[k].draw(p, row, box{left, left + width - gutters[k], top + row.head, top + row.head + f.Height})
+			row.panels[k].legend(p, left, top+row.head+f.Height+row.axis+14, width)
 		}
 		top += row.height(f.Height) + gapY
 	}
@@ -102,15 +103,9 @@ func (f *Figure) head(p *pen, y float64) float64 {
 	}
 	y += lineHeight + 6
 	x := margin
-	for _, k := range f.Legend {
-		const swatch = 16
-		if k.Area {
-			p.rect(k.Colour, x, y-13, x+swatch, y-3)
-		} else {
-			p.path(lineClass(k.Dashed), k.Colour, "M"+place(x)+" "+place(y-7.5)+"h"+place(swatch))
-		}
-		p.text(x+swatch+6, y-3, start, body, Second, k.Text)
-		x += swatch + 6 + body.width(k.Text) + 16
+	for i := range f.Legend {
+		f.Legend[i].draw(p, x, y-3)
+		x += f.Legend[i].width()
 	}
 	return y + 12
 }
@@ -119,7 +114,13 @@ func (f *Figure) head(p *pen, y float64) float64 {
 type row struct {
 	panels     []Panel
 	head, foot float64
-	named      bool // a panel has a title
+	axis       float64 // of the foot: below it are legends
+	named      bool    // a panel has a title
+}
+
+// width returns the room of a panel.
+func (f *Figure) width() float64 {
+	return (figureWidth - 2*margin - gapX*float64(f.Columns-1)) / float64(f.Columns)
 }
 
 func (r *row) height(plot float64) float64 { return r.head + plot + r.foot }
@@ -132,6 +133,10 @@ func (f *Figure) rows() (rows []row) {
 			if r.panels[i].X.Title != "" {
 				r.foot = 2 * lineHeight
 			}
+		}
+		r.axis = r.foot
+		for i := range r.panels {
+			r.foot = max(r.foot, r.axis+lineHeight*float64(len(keyLines(r.panels[i].Legend, f.width()))))
 		}
 		if r.named {
 			r.head += 20

@@ -54,7 +54,11 @@ func TestWordsThatRunIntoOthersAreFound(t *testing.T) {
 			f.Panels[0].Layers = append(f.Panels[0].Layers, Label{X: 58, Y: 1000, Text: "here", Left: true, Above: true})
 		},
 		"a note that is as long as its panel": func(f *Figure) { f.Panels[0].Note = strings.Repeat("at most ", 10) },
-		"a legend that leaves the picture":    func(f *Figure) { f.Legend[1].Text = strings.Repeat("area ", 40) },
+		"a legend below a panel that leaves it": func(f *Figure) {
+			f.Panels[0].Legend = []Key{{Colour: Done, Text: strings.Repeat("area ", 16)}}
+			f.Panels[1].Legend = []Key{{Colour: Done, Text: "beside"}}
+		},
+		"a legend that leaves the picture": func(f *Figure) { f.Legend[1].Text = strings.Repeat("area ", 40) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := two()
@@ -147,5 +151,21 @@ func TestALogarithmicScaleHasPowersOfTenAtEqualDistances(t *testing.T) {
 		if got := s.at(v); got < want-1e-9 || got > want+1e-9 {
 			t.Errorf("%v is at %v, want %v", v, got, want)
 		}
+	}
+}
+
+func TestTheLegendOfAPanelBreaksIntoLines(t *testing.T) {
+	f := two()
+	before, _ := f.drawn()
+	_, low := f.drawn()
+	for i := range 9 {
+		f.Panels[0].Legend = append(f.Panels[0].Legend, Key{Colour: Done, Text: "a series with a name"}, Key{Colour: Failed, Text: string(rune('a' + i))})
+	}
+	after, high := f.drawn()
+	if crowded := f.Crowded(); len(crowded) > 0 {
+		t.Errorf("crowded: %q", crowded)
+	}
+	if len(after.words) != len(before.words)+18 || high < low+3*lineHeight {
+		t.Errorf("%d words more and %v pixels, want 18 in several lines", len(after.words)-len(before.words), high-low)
 	}
 }

@@ -6,6 +6,7 @@ type Panel struct {
 	Note   string // a figure to remember, beside the title of the values
 	X, Y   Axis
 	Layers []Layer
+	Legend []Key // below the plot
 }
 
 // box is the place of a plot.
