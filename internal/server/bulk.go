@@ -58,7 +58,7 @@ func withBody[B, T any](s *Server, do func(context.Context, string, B) (T, error
 }
 
 func (s *Server) bulkRoutes() {
-	tag := "bulk actions"
+	tag := bulkTag
 	add(s, post(access.Submit, "bulk_action.create", bulkPath, tag, "Create a bulk action").creates().
 		about("Creates a draft to which items can be added. If the request has items or a source, the bulk action is "+
 			"complete without further items. "+

@@ -14,12 +14,15 @@ import (
 // projectURL is where the project is at home.
 const projectURL = "https://github.com/weirhq/weir"
 
+// bulkTag is the group of routes about bulk actions.
+const bulkTag = "bulk actions"
+
 // tagTexts describes the groups of routes.
 var tagTexts = map[string]string{
 	"access":           "API keys, what the caller's own key may do, and the audit log.",
 	"actions":          "What is done with each item: an HTTP endpoint, or a function of the program.",
 	"before the start": "Check a draft: its bad and repeated rows, a preview, a trial with some items, and a forecast.",
-	"bulk actions":     "Create, start, pause, cancel, retry and undo bulk actions.",
+	bulkTag:            "Create, start, pause, cancel, retry and undo bulk actions.",
 	"connections":      "Databases, object stores and brokers that items are read from.",
 	"failed items":     "Failed items of all bulk actions: retry, discard or export them.",
 	"fleet":            "Nodes, partitions, lanes, and the number of workers that is needed.",

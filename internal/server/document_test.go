@@ -132,6 +132,29 @@ func TestProblemsAreReferredToEverywhere(t *testing.T) {
 	}
 }
 
+// Generators make types of all of them, in one package.
+func TestNamesOfTheDocumentAreDifferent(t *testing.T) {
+	var doc struct {
+		Components map[string]map[string]any
+	}
+	if err := json.Unmarshal(askDocument(t, described(t), "/openapi.json").Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]string{}
+	for kind, names := range doc.Components {
+		for name := range names {
+			folded := strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(name))
+			if kinds[folded] != "" {
+				t.Errorf("%s of the %s and of the %s have the same name", name, kind, kinds[folded])
+			}
+			kinds[folded] = kind
+		}
+	}
+	if kinds["problem"] != "schemas" || kinds[bearerScheme] != "securitySchemes" {
+		t.Errorf("names %v", kinds)
+	}
+}
+
 func TestNoArrayOfTheDocumentIsNullable(t *testing.T) {
 	var doc any
 	if err := json.Unmarshal(askDocument(t, described(t), "/openapi.json").Body.Bytes(), &doc); err != nil {

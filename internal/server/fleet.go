@@ -46,9 +46,9 @@ func (s *Server) fleetRoutes() {
 		})
 	add(s, put(access.Control, "scaling.put", "/v1/scaling", tags, "Change the scaling settings").
 		about("Omitted fields have the default of each node.").forAll(), s.putScaling)
-	add(s, get(access.Read, "bulk_action.decisions", bulkPath+"/{id}/decisions", "bulk actions",
+	add(s, get(access.Read, "bulk_action.decisions", bulkPath+"/{id}/decisions", bulkTag,
 		"List the scaling decisions about the lanes of a bulk action, the newest first"), ofBulk(s, s.bulkDecisions))
-	add(s, get(access.Read, "bulk_action.timeline", bulkPath+"/{id}/timeline", "bulk actions",
+	add(s, get(access.Read, "bulk_action.timeline", bulkPath+"/{id}/timeline", bulkTag,
 		"List what happened to a bulk action, the newest first").
 		about("Commands with who gave them, the first failure of each error group, and the end. Scaling decisions are under decisions."), ofBulk(s, s.timeline))
 }

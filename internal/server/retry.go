@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Server) retryRoutes() {
-	add(s, post(access.Control, "bulk_action.retry", bulkPath+"/{id}/retry", "bulk actions",
+	add(s, post(access.Control, "bulk_action.retry", bulkPath+"/{id}/retry", bulkTag,
 		"Retry failed or cancelled items").creates().
 		about("Creates new bulk actions from the failed items or, with state cancelled, from the items that the deadline, a "+
 			"user or a rule cancelled. They are linked by retry_of. There is one for each step at which items ended, and it "+

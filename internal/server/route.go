@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/weirhq/weir/internal/service/access"
@@ -115,16 +116,22 @@ func add[I, O any](s *Server, e endpoint, do func(context.Context, *I) (*O, erro
 	s.routes[e.Method+" "+e.Path] = &r
 	op := e.Operation
 	if r.scope != "" || r.known {
-		op.Security = []map[string][]string{{"key": {}}}
+		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
 	if r.scope != "" {
-		op.Description += "\n\nNeeds the scope `" + string(r.scope) + "`."
+		op.Description = strings.TrimSpace(op.Description + "\n\nNeeds the scope `" + string(r.scope) + "`.")
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // the guard has the limits
 	if r.keyed {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: "Idempotency-Key", In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: ptr(255)},
 			Description: "A repeat with the same key and body gets the first response and changes nothing.",
+		})
+	}
+	if r.keyed && op.Tags[0] == bulkTag {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: "traceparent", In: "header", Schema: &huma.Schema{Type: huma.TypeString},
+			Description: "Trace of the caller, as W3C Trace Context defines it. A bulk action that the request creates belongs to this trace.",
 		})
 	}
 	content := op.RequestBody

@@ -12,7 +12,7 @@ func (s *Server) seriesRoutes() {
 		about("Of the last hour in steps of 10 s, or of the last day in steps of 5 min; of all resources together, or of one. "+
 			"Every column has one value per step, null where it is unknown: while no node ran, for example. The last step is "+
 			"the newest that all nodes have had the time to write, which takes up to 5 s.").forAll(), s.getSeries)
-	add(s, get(access.Read, "bulk_action.series", bulkPath+"/{id}/series", "bulk actions", "Get the time series of a bulk action").
+	add(s, get(access.Read, "bulk_action.series", bulkPath+"/{id}/series", bulkTag, "Get the time series of a bulk action").
 		about("From its start to its end, or to now, in at most 500 steps: of 10 s, doubled as often as necessary. The sums of "+
 			"the counts are those of the bulk action. A bulk action that has not started has no points."), byID(s, s.svc.Series.Bulk))
 }

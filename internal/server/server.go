@@ -157,6 +157,9 @@ func New(o Options) *Server {
 	return s
 }
 
+// bearerScheme is the name of the security scheme in the document. Generators make a type of it: no schema has this name.
+const bearerScheme = "bearer"
+
 // config returns the configuration of huma. The OpenAPI document is served by [Server.documentRoutes], and our own page
 // shows it.
 func (s *Server) config() huma.Config {
@@ -169,7 +172,7 @@ func (s *Server) config() huma.Config {
 	c.Info.License = &huma.License{Name: "Apache 2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"}
 	c.Servers = []*huma.Server{{URL: cmp.Or(s.opts.Prefix, "/")}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"key": {Type: "http", Scheme: "bearer", Description: "An API key: wk_…"},
+		bearerScheme: {Type: "http", Scheme: "bearer", Description: "An API key: wk_…"},
 	}
 	return c
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func (s *Server) undoRoutes() {
-	tag := "bulk actions"
+	tag := bulkTag
 	add(s, post(access.Control, "bulk_action.undo", bulkPath+"/{id}/undo", tag,
 		"Undo the done steps of a bulk action").creates().
 		about("Creates a bulk action, linked by undo_of, that calls the undo handlers of the actions, the last step first, "+

@@ -77,7 +77,7 @@ var uploadHeaders = map[string]string{
 func (s *Server) describe(op *huma.Operation, status int, sends, answers []string) {
 	op.Tags = []string{uploadTag}
 	op.Description = "Follows the protocol tus 1.0 (https://tus.io/protocols/resumable-upload).\n\nNeeds the scope `submit`."
-	op.Security = []map[string][]string{{"key": {}}}
+	op.Security = []map[string][]string{{bearerScheme: {}}}
 	out := &huma.Response{Description: http.StatusText(status)}
 	for _, h := range append(answers, "Tus-Resumable") {
 		refer(out, h)
