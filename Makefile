@@ -38,7 +38,7 @@ IMAGE   ?= localhost/weir:dev
 RELEASE := GOFLAGS=-mod=mod PATH="$$($(GO) env GOPATH)/bin:$$PATH" sh -c '$(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0 && exec $(GO) run github.com/goreleaser/goreleaser/v2@v2.18.2 "$$@"' goreleaser
 
 .DEFAULT_GOAL := help
-.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools chart image release snapshot site
+.PHONY: help deps test race check fmt lint examples bench peers sim plots fuzz cross vuln tools chart image release snapshot site generators
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ bench: peers ## the benchmarks behind the published figures
 peers: deps ## measure NATS JetStream in turns with weir; ROUNDS of each
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && CGO_ENABLED=0 $(GO) build -o $$dir/bench ./internal/lab/bench && \
 		CGO_ENABLED=0 $(GO) build -C tools/peers -o $$dir/peers . && $$dir/peers -weir $$dir/bench -rounds $(ROUNDS)
+
+generators: ## lint the served OpenAPI document, generate clients with other projects' generators and run them; needs npm
+	sh tools/generators/run.sh
 
 sim: ## simulate SEEDS worlds with faults, or replay one: make sim SEED=42
 	@echo "== simulation"
