@@ -1,6 +1,6 @@
 //go:build generated
 
-// Walk takes a bulk action from its creation to its report, by a generated client.
+// Walk takes a bulk action from its creation to the retry of its failed items, by a generated client.
 //
 //	walk SERVER ENDPOINT ITEMS
 //
@@ -52,7 +52,49 @@ func walk(ctx context.Context, server, endpoint string, items int) error {
 	if err != nil || r.JSON200 == nil {
 		return failed("report", r, err)
 	}
+	if err := after(ctx, c, id); err != nil {
+		return err
+	}
+	if err := refused(ctx, c); err != nil {
+		return err
+	}
 	return json.NewEncoder(os.Stdout).Encode(r.JSON200.Counts)
+}
+
+// after reads the failed items, looks one up, retries them, and lists.
+func after(ctx context.Context, c *weirapi.ClientWithResponses, id string) error {
+	state := weirapi.BulkActionItemsParamsState("failed")
+	items, err := c.BulkActionItemsWithResponse(ctx, id, &weirapi.BulkActionItemsParams{State: &state})
+	if err != nil || items.JSON200 == nil || len(items.JSON200.Data) != 1 {
+		return failed("items", items, err)
+	}
+	found, err := c.ItemLookupWithResponse(ctx, weirapi.ItemLookupJSONRequestBody{ID: items.JSON200.Data[0].ID})
+	if err != nil || found.JSON200 == nil || found.JSON200.History[0].BulkAction != id {
+		return failed("lookup", found, err)
+	}
+	retry, err := c.BulkActionRetryWithResponse(ctx, id, nil, weirapi.BulkActionRetryJSONRequestBody{})
+	if err != nil || retry.JSON201 == nil || len(retry.JSON201.BulkActions) != 1 {
+		return failed("retry", retry, err)
+	}
+	of := id
+	list, err := c.BulkActionListWithResponse(ctx, &weirapi.BulkActionListParams{RetryOf: &of})
+	if err != nil || list.JSON200 == nil || len(list.JSON200.Data) != 1 {
+		return failed("list", list, err)
+	}
+	return nil
+}
+
+// refused expects problems with their types.
+func refused(ctx context.Context, c *weirapi.ClientWithResponses) error {
+	missing, err := c.BulkActionGetWithResponse(ctx, "ba_01k9x2v6w4s8m1c7q3d5f9h0jz")
+	if err != nil || missing.ApplicationProblemJSON404 == nil || missing.ApplicationProblemJSON404.Code != "not_found" {
+		return failed("a missing bulk action", missing, err)
+	}
+	invalid, err := c.BulkActionCreateWithResponse(ctx, nil, weirapi.BulkActionCreateJSONRequestBody{Steps: &[]weirapi.Step{{Action: "no-such-action"}}})
+	if err != nil || invalid.ApplicationProblemJSON422 == nil || invalid.ApplicationProblemJSON422.Errors == nil {
+		return failed("an invalid bulk action", invalid, err)
+	}
+	return nil
 }
 
 // begin makes an action, and a draft that uses it.
