@@ -25,6 +25,7 @@ import (
 	"github.com/weirhq/weir/internal/engine/ingest"
 	"github.com/weirhq/weir/internal/engine/limits"
 	"github.com/weirhq/weir/internal/engine/loss"
+	"github.com/weirhq/weir/internal/engine/migrate"
 	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/engine/readback"
 	"github.com/weirhq/weir/internal/engine/recall"
@@ -86,6 +87,9 @@ func Open(ctx context.Context, s store.Store, o Options) (*Engine, error) {
 	e.spans = spans.New(o.Tracer, e.node)
 	e.parts.joining = make(chan struct{}, 1)
 	e.past = recall.New(s, o.LeaseFor, o.Logger)
+	if err := migrate.Run(ctx, s, e.node, o.Logger); err != nil {
+		return nil, fmt.Errorf("open engine: %w", err)
+	}
 	if e.layout, err = own.OpenLayout(ctx, s, o.Partitions, e.past, &e.losses, o.Logger); err != nil {
 		return nil, fmt.Errorf("open engine: %w", err)
 	}

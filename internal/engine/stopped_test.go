@@ -20,7 +20,7 @@ func stopPartitions(t *testing.T, s store.Registry, partitions int, stopped ...i
 	for _, p := range stopped {
 		losses = append(losses, map[string]any{"partition": p, "have": 3, "acked": 9, "found": time.Now().UnixNano()})
 	}
-	raw, err := json.Marshal(map[string]any{"format": 3, "generation": 1, "partitions": partitions, "most": partitions, "losses": losses})
+	raw, err := json.Marshal(map[string]any{"format": 4, "generation": 1, "partitions": partitions, "most": partitions, "losses": losses})
 	if err == nil {
 		_, err = s.Swap(t.Context(), "map", nil, raw)
 	}

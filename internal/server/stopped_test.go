@@ -47,7 +47,7 @@ func (s *lossy) note(t *testing.T, partitions int, accepted int64) {
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		t.Fatal(err)
 	}
-	raw := fmt.Appendf(nil, `{"format":3,"generation":1,"partitions":%d,"most":%[1]d,"losses":[{"partition":0,"have":3,"acked":9,"found":%d,"accepted":%d}]}`, partitions, s.found, accepted)
+	raw := fmt.Appendf(nil, `{"format":4,"generation":1,"partitions":%d,"most":%[1]d,"losses":[{"partition":0,"have":3,"acked":9,"found":%d,"accepted":%d}]}`, partitions, s.found, accepted)
 	if now, err := s.Swap(t.Context(), "map", old, raw); err != nil || string(now) != string(raw) {
 		t.Fatalf("the map is %s, %v", now, err)
 	}

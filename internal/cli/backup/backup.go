@@ -17,6 +17,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/link"
 	"github.com/weirhq/weir/internal/cli/serve"
 	"github.com/weirhq/weir/internal/engine/backup"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
@@ -164,6 +165,9 @@ func remindOfKey(ctx context.Context, env *command.Env, c *config.Server, s stor
 // failure says what an error means for the user.
 func failure(err error, at place) error {
 	var used *backup.InUseError
+	if f, ok := errors.AsType[*own.FormatError](err); ok {
+		return command.BadUsage(f.Fix(), "%s: %s", at, f.What())
+	}
 	switch {
 	case errors.As(err, &used):
 		return command.BadUsage("stop them; a node that was killed counts for another 10 seconds. A server with the embedded store "+

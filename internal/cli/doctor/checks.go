@@ -22,6 +22,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/serve"
 	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 	"github.com/weirhq/weir/store/redisstore"
@@ -179,6 +180,7 @@ func embeddedCheck(ctx context.Context, c *config.Server) finding {
 		f, _ := errors.AsType[*command.Failure](errors.Join(gone, s.Close()))
 		return trouble(fail, name, f.Fix, "%s", f.What)
 	}
+	format := formatCheck(ctx, name, s)
 	err = errors.Join(s.Health(), s.Close())
 	select {
 	case err = <-broken:
@@ -187,7 +189,29 @@ func embeddedCheck(ctx context.Context, c *config.Server) finding {
 	if err != nil {
 		return trouble(fail, name, "look at the disk", "%v", err)
 	}
-	return found(name, "embedded, intact, and of a supported version")
+	if format.Level != fine {
+		return format
+	}
+	return found(name, "embedded, intact, %s", format.What)
+}
+
+// formatCheck compares the format of what is stored with that of this version.
+func formatCheck(ctx context.Context, name string, s store.Registry) finding {
+	m, err := own.ReadMap(ctx, s)
+	if f, ok := errors.AsType[*own.FormatError](err); ok {
+		level := fail
+		if f.CanMigrate() {
+			level = warn
+		}
+		return trouble(level, name, f.Fix(), "%s", f.What())
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return found(name, "no node has used the store yet")
+	case err != nil:
+		return trouble(fail, name, "look at the store", "%v", err)
+	}
+	return found(name, "of format %d", m.Format)
 }
 
 // redisCheck connects as the server would, and if that fails as one that asks for less.
@@ -236,6 +260,9 @@ func redisHealth(ctx context.Context, c *config.Server, s *redisstore.Spread) fi
 // fleetCheck tells which partitions are stopped, as the nodes have noted in the store.
 func fleetCheck(ctx context.Context, s store.Store) (all []finding) {
 	const name = "partitions"
+	if f := formatCheck(ctx, "store", s); f.Level != fine {
+		return []finding{f}
+	}
 	losses, err := engine.NewOperator(s).Losses(ctx)
 	switch {
 	case errors.Is(err, store.ErrNotFound):

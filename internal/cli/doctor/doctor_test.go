@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/serve"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/testkit/testenv"
 	"github.com/weirhq/weir/store/memstore"
 	"github.com/weirhq/weir/store/pebblestore"
@@ -109,7 +111,7 @@ func TestTheDoctorTellsOfLosses(t *testing.T) {
 			if got := fleetCheck(t.Context(), s); len(got) != 1 || got[0].Level != fine {
 				t.Errorf("a new store is %+v", got)
 			}
-			if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":3,"generation":1,"partitions":8,"most":8,"losses":`+tt.losses+`}`)); err != nil {
+			if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":4,"generation":1,"partitions":8,"most":8,"losses":`+tt.losses+`}`)); err != nil {
 				t.Fatal(err)
 			}
 			var levels []level
@@ -138,11 +140,33 @@ func TestTheDoctorReadsLossesFromRedis(t *testing.T) {
 	if got := redisCheck(t.Context(), c); worst(got) != command.ExitOK {
 		t.Errorf("a new Redis is %+v", got)
 	}
-	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":3,"generation":1,"partitions":8,"most":8,"losses":[{"partition":3,"have":3,"acked":9,"found":1}]}`)); err != nil {
+	if _, err := s.Swap(t.Context(), "map", nil, []byte(`{"format":4,"generation":1,"partitions":8,"most":8,"losses":[{"partition":3,"have":3,"acked":9,"found":1}]}`)); err != nil {
 		t.Fatal(err)
 	}
 	got := redisCheck(t.Context(), c)
 	if last := got[len(got)-1]; worst(got) != command.ExitOther || last.Name != "partitions" || !strings.Contains(last.What, "it is stopped") || !strings.Contains(last.Fix, "--accept-loss") {
 		t.Errorf("a Redis that lost work is %+v", got)
+	}
+}
+
+// A store of another format is refused or migrated by a server. The doctor only tells which.
+func TestTheDoctorComparesFormats(t *testing.T) {
+	for _, tt := range []struct {
+		format int
+		level  level
+		want   string
+	}{{99, fail, "a newer one"}, {1, fail, "export"}, {3, warn, "migrates it"}, {own.StoredFormat, fine, ""}} {
+		s := memstore.New(memstore.Options{})
+		text := fmt.Sprintf(`{"format":%d,"generation":1,"partitions":8,"most":8}`, tt.format)
+		if _, err := s.Swap(t.Context(), "map", nil, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		f := formatCheck(t.Context(), "store", s)
+		if f.Level != tt.level || !strings.Contains(f.Fix, tt.want) || !strings.Contains(f.What, fmt.Sprintf("format %d", tt.format)) {
+			t.Errorf("a store of format %d is %+v, want %s and %q", tt.format, f, tt.level, tt.want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

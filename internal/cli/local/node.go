@@ -25,6 +25,8 @@ import (
 	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/edge/egress"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/engine/migrate"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/internal/service"
 	"github.com/weirhq/weir/internal/service/chain"
 	"github.com/weirhq/weir/internal/service/vault"
@@ -105,6 +107,9 @@ func OpenMemory(ctx context.Context, env *command.Env, st store.Store, o Options
 
 // assemble makes the node and its engine. Secrets are never stored by a run, so the key of the vault may be lost.
 func (l *Node) assemble(ctx context.Context, o Options) error {
+	if err := migrate.Check(ctx, l.store); err != nil {
+		return failed(err)
+	}
 	v, err := vault.New(vault.NewKey())
 	if err != nil {
 		return err
@@ -124,10 +129,18 @@ func (l *Node) assemble(ctx context.Context, o Options) error {
 	eo := engine.Options{Slots: o.Slots, Workers: o.Slots, Logger: o.Log} // a run of one file uses all slots from the start
 	p.Configure(&eo)
 	if l.Engine, err = engine.Open(ctx, l.store, eo); err != nil {
-		return command.Other(err, "choose another data directory with --data")
+		return failed(err)
 	}
 	l.node, err = p.New(l.Engine)
 	return err
+}
+
+// failed says what a store that cannot be used means for the user.
+func failed(err error) error {
+	if f, ok := errors.AsType[*own.FormatError](err); ok {
+		return command.BadUsage(f.Fix()+"; or choose another data directory with --data", "%s", f.What())
+	}
+	return command.Other(err, "choose another data directory with --data")
 }
 
 // RunIn returns the run that a bulk action belongs to; empty: none.

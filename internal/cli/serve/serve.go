@@ -21,6 +21,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/local"
 	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/engine"
+	"github.com/weirhq/weir/internal/engine/migrate"
 	"github.com/weirhq/weir/store"
 )
 
@@ -138,7 +139,10 @@ func (s *serving) begin(ctx context.Context, p parts, acceptLoss bool) error {
 	o := s.engineOptions(acceptLoss)
 	o.Metrics = p.metrics
 	handler := p.handler
-	var err error
+	err := migrate.Check(ctx, s.store)
+	if err != nil {
+		return StoreFailed(s.conf, err)
+	}
 	if p.node != nil {
 		n, err := p.node(context.WithoutCancel(ctx), s.env, s.conf, s.store, s.tracer, s.log)
 		if err != nil {

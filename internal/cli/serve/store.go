@@ -15,6 +15,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/local"
+	"github.com/weirhq/weir/internal/engine/own"
 	"github.com/weirhq/weir/store"
 	"github.com/weirhq/weir/store/pebblestore"
 	"github.com/weirhq/weir/store/redisstore"
@@ -103,6 +104,9 @@ func embeddedMode(c *config.Server) pebblestore.Mode {
 // StoreFailed says what a store that does not open means for the user.
 func StoreFailed(c *config.Server, err error) error {
 	const elsewhere = "choose another directory with --data"
+	if f, ok := errors.AsType[*own.FormatError](err); ok {
+		return command.BadUsage(f.Fix(), "%s", f.What())
+	}
 	switch {
 	case errors.Is(err, local.ErrLocked):
 		return command.BadUsage("stop that one, or "+elsewhere, "%s: another process is using this data directory", c.Data)

@@ -54,7 +54,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-const theMap = `{"format":3,"generation":4,"partitions":2,"most":3,"before":[3]}`
+const theMap = `{"format":4,"generation":4,"partitions":2,"most":3,"before":[3]}`
 
 // fill writes something of each kind to three partitions and the one of control.
 func fill(t testing.TB, s store.Store) {
@@ -168,7 +168,7 @@ func TestARestoredStoreHasEverything(t *testing.T) {
 			to := embedded(t)
 			sum := restore(t, to, file, moved)
 			if c := sum.Counts; c.Blocks != 4*15 || c.Claims != 80 || c.Messages != 4*15 || c.Rows != 4*4500 || c.Records != 4 ||
-				sum.Partitions != 3 || sum.Version != "1.2.3" || sum.Format != 3 || time.Since(sum.Taken) > time.Hour {
+				sum.Partitions != 3 || sum.Version != "1.2.3" || sum.Format != own.StoredFormat || time.Since(sum.Taken) > time.Hour {
 				t.Errorf("summary %+v", sum)
 			}
 			wantSame(t, content(t, to), want)

@@ -116,9 +116,9 @@ func (r *reader) header() (h Header, err error) {
 	if err := json.Unmarshal(field[0], &h); err != nil || h.ID == "" || h.Partitions < 1 {
 		return h, fmt.Errorf("%w: header %q", store.ErrCorrupt, field[0])
 	}
-	if h.Format != own.StoredFormat {
-		return h, fmt.Errorf("the backup has data of format %d, and this version of weir reads format %d: restore it with "+
-			"version %s, which wrote it", h.Format, own.StoredFormat, h.Version)
+	if own.CheckFormat(h.Format) != nil {
+		return h, fmt.Errorf("the backup has data of format %d, and this version of weir reads formats %d to %d; nothing was changed: "+
+			"restore it with version %s, which wrote it, or a newer one", h.Format, own.OldestFormat, own.StoredFormat, h.Version)
 	}
 	return h, nil
 }
@@ -206,7 +206,7 @@ func (f *filler) end(ctx context.Context) error {
 	if f.layout == nil {
 		return fmt.Errorf("%w: it has no map of partitions", store.ErrCorrupt)
 	}
-	m, err := own.ParseMap(f.layout)
+	m, err := own.ReadableMap(f.layout)
 	if err != nil {
 		return err
 	}

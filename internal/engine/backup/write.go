@@ -70,7 +70,7 @@ func mapOf(ctx context.Context, v store.Snapshot) (m *own.Map, err error) {
 			partial = true
 		case own.MapName:
 			var err error
-			m, err = own.ParseMap(r.Value)
+			m, err = own.ReadableMap(r.Value)
 			return err
 		}
 		return nil
@@ -82,6 +82,8 @@ func mapOf(ctx context.Context, v store.Snapshot) (m *own.Map, err error) {
 		return nil, errors.New("the store holds part of a backup: the restore into it has not ended")
 	case m == nil:
 		return nil, ErrEmpty
+	case m.Migrating != nil:
+		return nil, &own.FormatError{Format: m.Format, Migrating: m.Migrating}
 	}
 	return m, nil
 }

@@ -25,9 +25,6 @@ const MapName = "map"
 // RestoringName is the registry's record of a backup that is being restored: what the store has is not whole yet.
 const RestoringName = "restoring"
 
-// StoredFormat is the number of the format of all that is stored: docs/storage.md describes it.
-const StoredFormat = 3
-
 // Map says over how many partitions new work is spread. It is changed by
 // writing the next generation: new work follows the new one, and partitions that
 // it has no more keep their owner and drain in place.
@@ -47,6 +44,9 @@ type Map struct {
 	Restored int64 `json:"restored,omitempty"`
 	// Losses is acknowledged work that the store has lost, of all partitions. Partitions whose loss is open are not run.
 	Losses []loss.Loss `json:"losses,omitempty"`
+	// Migrating is set while the store is brought to Format, and Migrated lists what was.
+	Migrating *Migrating `json:"migrating,omitempty"`
+	Migrated  []Migrated `json:"migrated,omitempty"`
 }
 
 // next is the map after m.
@@ -55,6 +55,7 @@ func (m *Map) next(partitions int) *Map {
 	return &Map{
 		Format: m.Format, Generation: m.Generation + 1, Partitions: partitions, Most: max(m.Most, partitions),
 		Before: append(before, m.Partitions), Closing: true, Restored: m.Restored, Losses: m.Losses,
+		Migrated: m.Migrated,
 	}
 }
 
@@ -75,21 +76,29 @@ func ReadMap(ctx context.Context, s store.Registry) (*Map, error) {
 	return ParseMap(raw)
 }
 
-// ParseMap reads a map as it is stored, and refuses one of another format.
+// ParseMap reads a map as it is stored, and refuses one of another format with a [*FormatError].
 func ParseMap(raw []byte) (*Map, error) {
+	m, err := ReadableMap(raw)
+	if err == nil && (m.Format != StoredFormat || m.Migrating != nil) {
+		err = &FormatError{Format: m.Format, Migrating: m.Migrating}
+	}
+	return m, err
+}
+
+// ReadableMap reads a map as it is stored, also one of an earlier format that this version can migrate.
+func ReadableMap(raw []byte) (*Map, error) {
 	m := &Map{}
 	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, fmt.Errorf("map of partitions %q: %w", raw, store.ErrCorrupt)
 	}
+	if err := CheckFormat(m.Format); err != nil {
+		return nil, err
+	}
 	return m, m.check()
 }
 
-// check refuses a map of another format, and one that cannot be.
+// check refuses a map that cannot be.
 func (m *Map) check() error {
-	if m.Format != StoredFormat {
-		return fmt.Errorf("the store has data of format %d, and this version of weir reads format %d: run the version that "+
-			"wrote it", m.Format, StoredFormat)
-	}
 	if m.Partitions < 1 || m.Most < m.Partitions || m.Most > stored.MaxPartitions || m.Closing && len(m.Before) == 0 {
 		return fmt.Errorf("map of partitions %+v: %w", *m, store.ErrCorrupt)
 	}

@@ -32,7 +32,7 @@ var Core = []string{
 // middle is the layer between the surfaces and the core, in the order of imports.
 var middle = []string{
 	"internal/engine", "internal/engine/scaling", "internal/engine/catalog", "internal/engine/limits",
-	"internal/engine/retention", "internal/engine/backup",
+	"internal/engine/retention", "internal/engine/backup", "internal/engine/migrate",
 	"internal/engine/own", "internal/engine/readback", "internal/engine/ingest",
 	"internal/engine/recall", "internal/engine/loss",
 	"internal/engine/telemetry", "internal/engine/spans", "internal/engine/stored",
@@ -73,6 +73,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/edge/direct", StdlibOnly: true},
 	{Dir: "internal/edge/mount", StdlibOnly: true},
 	{Dir: "internal/testkit/alerttest", May: []string{"..."}},
+	{Dir: "internal/testkit/formats", May: []string{"..."}},
+	{Dir: "internal/testkit/formats/make", StdlibOnly: true},
 	{Dir: "internal/testkit/nodetest", May: []string{"..."}},
 	{Dir: "internal/testkit/serverkill", May: []string{"..."}},
 	{Dir: "internal/testkit/badinput", StdlibOnly: true},

@@ -49,6 +49,8 @@ type Options struct {
 	Closed bool
 	// Tour has the pages explain the demo.
 	Tour bool
+	// KeepFor is how long ended bulk actions are kept. Default: as by the engine.
+	KeepFor time.Duration
 	// SeriesEvery is how often the node measures for time series. Default 10s.
 	SeriesEvery time.Duration
 	// Logger receives the log. Default: discarded.
@@ -92,7 +94,7 @@ func Start(t testing.TB, o Options) *Node {
 	n, e, err := assembly.Open(context.WithoutCancel(t.Context()),
 		assembly.Options{Store: s, Guard: guard, Vault: v, Open: !o.Closed, Steps: o.Steps, Actions: o.Actions,
 			Connections: o.Connections, File: o.File, SeriesEvery: o.SeriesEvery, Tour: o.Tour, Server: o.Server, Metrics: o.Metrics, Tracer: o.Tracer, Logger: log},
-		engine.Options{Logger: log, Partitions: o.Partitions})
+		engine.Options{Logger: log, Partitions: o.Partitions, KeepFor: o.KeepFor})
 	must(t, err)
 	must(t, n.Configure(t.Context()))
 	r := &Node{Node: n, t: t}
