@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"github.com/weirhq/weir/engine"
 	"github.com/weirhq/weir/internal/assembly"
@@ -15,6 +16,7 @@ import (
 	inner "github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/internal/server"
 	"github.com/weirhq/weir/internal/service/access"
+	"github.com/weirhq/weir/internal/service/reseal"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store"
 )
@@ -88,7 +90,7 @@ func wantKeys(ctx context.Context, n *assembly.Node) error {
 }
 
 // openVault makes the vault of a key. A key that sealed secrets of this store must be in it.
-func openVault(ctx context.Context, key []byte, s store.Registry) (*vault.Vault, error) {
+func openVault(ctx context.Context, key []byte, s store.Store) (*vault.Vault, error) {
 	v, err := vault.Load(key)
 	if err != nil {
 		return nil, fmt.Errorf("server options: VaultKey: %w", err)
@@ -97,13 +99,13 @@ func openVault(ctx context.Context, key []byte, s store.Registry) (*vault.Vault,
 	if err != nil {
 		return nil, err
 	}
-	id, names, err := v.Missing(ctx, s, known)
+	id, left, err := reseal.Missing(ctx, s, v, known)
 	if err != nil {
 		return nil, err
 	}
 	if id != "" {
 		return nil, fmt.Errorf("server options: VaultKey: secrets in the store are encrypted with key %s, which is missing (%s); "+
-			"add the key, on a line after the newest", id, names)
+			"add the key, on a line after the newest", id, strings.Join(left.Names, ", "))
 	}
 	return v, v.NoteKeys(ctx, s, raw)
 }

@@ -240,6 +240,7 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.schedules.Run(gctx) })
 	g.Go(func() error { return n.webhooks.Run(gctx) })
 	g.Go(func() error { n.prune(gctx); return nil })
+	g.Go(func() error { n.reseal(gctx); return nil })
 	if n.opts.Metrics != nil {
 		g.Go(func() error { n.survey.run(gctx); return nil })
 	}

@@ -178,12 +178,7 @@ func checkKeys(s *Server, fault faultAt) {
 	if k := s.AdminKey.Reveal(); k != "" && (len(k) < 32 || strings.ContainsAny(k, " \t\r\n")) {
 		fault("admin_key_file", "the key has fewer than 32 characters, or blanks in it", "generate one with openssl rand -hex 32")
 	}
-	if s.VaultKey.IsZero() {
-		return // also if its file could not be read, which has been told
-	}
-	if _, err := s.OpenVault(); err != nil {
-		fault("vault_key_file", err.Error(), "")
-	}
+	checkVault(s, fault)
 }
 
 func checkEgress(s *Server, fault faultAt) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weirhq/weir/internal/service/vault"
+	"github.com/weirhq/weir/internal/service/vault/transit"
 )
 
 // fileSuffix ends the keys that name a file with a secret.
@@ -82,18 +84,69 @@ func cause(err error) error {
 	return err
 }
 
-// OpenVault opens what seals secrets in the store: with the keys that were given, or with one that is drawn at
-// the first start and kept in the data directory. Servers that share a Redis have to be given the same.
-func (s *Server) OpenVault() (*vault.Vault, error) {
+// VaultTransit holds the settings of a service that decrypts the keys of the vault.
+type VaultTransit struct {
+	URL       string `yaml:"url"        help:"URL of the transit engine of OpenBao or HashiCorp Vault that decrypts keys in vault_key_file, as in https://bao.example.com:8200/v1/transit/decrypt/weir (default: the keys are not encrypted)"`
+	TokenFile string `yaml:"token_file" path:"yes" secret:"-" help:"file with the token; read again for each request"`
+	Namespace string `yaml:"namespace"  help:"namespace of the transit engine"`
+	CA        string `yaml:"ca"         path:"yes" help:"file with the CA certificates to trust instead of the system's"`
+}
+
+// checkVault finds mistakes in the keys of the vault without decrypting them.
+func checkVault(s *Server, fault faultAt) {
+	t := &s.VaultTransit
+	if t.URL != "" {
+		if u, err := url.Parse(t.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+			fault("vault_transit.url", "this is not the URL of a transit engine", "write it as in https://bao.example.com:8200/v1/transit/decrypt/weir")
+		}
+		if t.TokenFile == "" {
+			fault("vault_transit.token_file", "is not set", "name the file with the token")
+		}
+		if s.VaultKeyFile == "" && s.VaultKey.IsZero() {
+			fault("vault_transit.url", "has no effect without encrypted keys", "name the file with them in vault_key_file")
+		}
+	}
+	if s.VaultKey.IsZero() {
+		return // also if its file could not be read, which has been told
+	}
+	var err error
 	switch {
 	case s.VaultKeyFile != "":
-		return vault.LoadFile(s.VaultKeyFile)
-	case !s.VaultKey.IsZero():
-		key, err := vault.ParseKey([]byte(s.VaultKey.Reveal()))
-		if err != nil {
-			return nil, err
+		var text []byte
+		if text, err = vault.ReadFile(s.VaultKeyFile); err == nil {
+			err = vault.CheckText(text)
 		}
-		return vault.New(key)
+		if err != nil {
+			err = fmt.Errorf("key file %s: %w", s.VaultKeyFile, err)
+		}
+	default:
+		err = vault.CheckText([]byte(s.VaultKey.Reveal()))
+	}
+	if err != nil {
+		fault("vault_key_file", err.Error(), "")
+	}
+}
+
+// unwrapper returns the service that decrypts keys; nil: none is configured.
+func (t *VaultTransit) unwrapper() (vault.Unwrapper, error) {
+	if t.URL == "" {
+		return nil, nil //nolint:nilnil // keys are not encrypted
+	}
+	return transit.New(transit.Options{URL: t.URL, TokenFile: t.TokenFile, CA: t.CA, Namespace: t.Namespace})
+}
+
+// OpenVault opens what seals secrets in the store: with the keys that were given, or with one that is drawn at
+// the first start and kept in the data directory. Servers that share a Redis have to be given the same.
+func (s *Server) OpenVault(ctx context.Context) (*vault.Vault, error) {
+	u, err := s.VaultTransit.unwrapper()
+	if err != nil {
+		return nil, fmt.Errorf("vault_transit: %w", err)
+	}
+	switch {
+	case s.VaultKeyFile != "":
+		return vault.LoadWrapped(ctx, s.VaultKeyFile, u)
+	case !s.VaultKey.IsZero():
+		return vault.LoadText(ctx, []byte(s.VaultKey.Reveal()), u)
 	case len(s.Redis) > 0:
 		return nil, &Error{File: "vault_key_file", Problem: "is not set, and servers that share a Redis need the same key",
 			Fix: "generate one with openssl rand -base64 32, and give the file to all of them"}

@@ -36,6 +36,7 @@ type Server struct {
 	AllowedHosts          []string     `yaml:"allowed_hosts"  help:"host names that requests may use besides localhost, as in weir.example.com or *.example.com; * allows every name (default: every name if other machines can reach the server, else none)"`
 	AllowedOrigins        []string     `yaml:"allowed_origins" help:"origins of web pages whose scripts may use the API with a key, as in https://app.example.com"`
 	VaultKeyFile          string       `yaml:"vault_key_file" path:"yes" secret:"VaultKey" help:"file with the keys that encrypt secrets in the store (default without Redis: a key is generated and kept in the data directory)"`
+	VaultTransit          VaultTransit `yaml:"vault_transit"`
 	AdminKeyFile          string       `yaml:"admin_key_file" path:"yes" secret:"AdminKey" help:"file with an API key of full access, for creating other keys"`
 	UIReadOnly            bool         `yaml:"ui_read_only"   help:"the pages show everything and change nothing; the API is not concerned"`
 	Egress                Egress       `yaml:"egress"`

@@ -215,7 +215,7 @@ func TestServersThatShareARedisHaveToBeGivenTheSameVaultKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := s.OpenVault()
+			v, err := s.OpenVault(t.Context())
 			if (v == nil) != (tt.want != "") || err != nil && (tt.want == "" || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("vault = %v, %v; want %q", v, err, tt.want)
 			}

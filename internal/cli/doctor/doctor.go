@@ -145,7 +145,7 @@ func doctorVault(ctx context.Context, c *config.Server, s store.Store) error {
 	if serve.Drawn(c) && !command.Exists(file) {
 		return serve.KeyGone(file, known[0], nil)
 	}
-	v, err := c.OpenVault()
+	v, err := c.OpenVault(ctx)
 	if err != nil {
 		return command.BadUsage("name a file with a key of 32 bytes in vault_key_file", "vault: %v", err)
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
+	"github.com/weirhq/weir/internal/service/reseal"
 	"github.com/weirhq/weir/internal/service/vault"
 	"github.com/weirhq/weir/store"
 )
@@ -23,12 +25,12 @@ func openVault(ctx context.Context, c *config.Server, s store.Store, acceptLoss 
 	if Drawn(c) && !command.Exists(file) && len(known) > 0 && !acceptLoss { // a new key would not open what is there
 		return nil, KeyGone(file, known[0], nil)
 	}
-	v, err := c.OpenVault()
+	v, err := c.OpenVault(ctx)
 	if err != nil {
 		return nil, command.BadUsage("name a file with a key of 32 bytes in vault_key_file", "vault: %v", err)
 	}
 	if !acceptLoss {
-		if err := CheckKeys(ctx, s, v, known, file); err != nil {
+		if err := CheckKeys(ctx, s, v, known, cmp.Or(c.VaultKeyFile, file)); err != nil {
 			return nil, err
 		}
 	}
@@ -44,10 +46,10 @@ func Drawn(c *config.Server) bool {
 }
 
 // CheckKeys refuses a vault without a key that a secret in the store was sealed with.
-func CheckKeys(ctx context.Context, s store.Registry, v *vault.Vault, known []string, file string) error {
-	id, names, err := v.Missing(ctx, s, known)
+func CheckKeys(ctx context.Context, s store.Store, v *vault.Vault, known []string, file string) error {
+	id, left, err := reseal.Missing(ctx, s, v, known)
 	if err == nil && id != "" {
-		err = KeyGone(file, id, names)
+		err = KeyGone(file, id, left.Names)
 	}
 	return err
 }

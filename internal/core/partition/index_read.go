@@ -168,3 +168,11 @@ func NewestOf(rows PagedRows, in Span, limit int) ([]Entry, error) {
 	}
 	return list, nil
 }
+
+// EachSpec yields the specs of all bulk actions and shards, as they are stored. A spec is valid until yield returns.
+func EachSpec(rows Rows, yield func(id weir.BulkID, spec []byte)) error {
+	return rows.Scan([]byte{kindSpec}, func(key, value []byte) error {
+		yield(weir.BulkID(key[1:]), value)
+		return nil
+	})
+}

@@ -2,6 +2,7 @@ package vault
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,24 +17,68 @@ const FileName = "vault.key"
 // maxFile bounds the size of a key file; hundreds of keys fit.
 const maxFile = 64 << 10
 
+// Unwrapper decrypts keys that a key file has in encrypted form: a key-management service, which keeps its own key.
+type Unwrapper interface {
+	// Unwrap returns the 32 bytes of a key. Its error does not repeat them.
+	Unwrap(ctx context.Context, wrapped string) ([]byte, error)
+}
+
+// wrappedPrefix begins an encrypted key, as the transit engine of OpenBao and of HashiCorp Vault writes it.
+const wrappedPrefix = "vault:v"
+
 // LoadFile reads a vault from a key file: a key of 32 raw bytes, or one key per line in hex or
 // base64, newest first; lines that begin with # are comments. Only the owner may be able to change
 // the file, and it must not be readable by all users.
 func LoadFile(name string) (*Vault, error) {
-	keys, err := readKeys(name)
-	if err != nil {
-		return nil, fmt.Errorf("key file %s: %w", name, err)
+	text, err := ReadFile(name)
+	if err == nil {
+		var v *Vault
+		if v, err = Load(text); err == nil {
+			return v, nil
+		}
 	}
-	return New(keys[0], keys[1:]...)
+	return nil, fmt.Errorf("key file %s: %w", name, err)
+}
+
+// LoadWrapped does the same as LoadFile for a file that may have encrypted keys, which begin with vault:v.
+func LoadWrapped(ctx context.Context, name string, u Unwrapper) (*Vault, error) {
+	text, err := ReadFile(name)
+	if err == nil {
+		var v *Vault
+		if v, err = LoadText(ctx, text, u); err == nil {
+			return v, nil
+		}
+	}
+	return nil, fmt.Errorf("key file %s: %w", name, err)
 }
 
 // Load makes a vault of the content of a key file; see [LoadFile].
 func Load(text []byte) (*Vault, error) {
-	keys, err := parseKeys(text)
+	return load(text, func(string) ([]byte, error) {
+		return nil, errors.New("the key is encrypted, and no service to decrypt it is configured; set vault_transit.url")
+	})
+}
+
+func load(text []byte, unwrap func(string) ([]byte, error)) (*Vault, error) {
+	keys, err := parseKeys(text, unwrap)
 	if err != nil {
 		return nil, err
 	}
 	return New(keys[0], keys[1:]...)
+}
+
+// LoadText makes a vault of the content of a key file that may have encrypted keys.
+func LoadText(ctx context.Context, text []byte, u Unwrapper) (*Vault, error) {
+	if u == nil {
+		return Load(text)
+	}
+	return load(text, func(wrapped string) ([]byte, error) { return u.Unwrap(ctx, wrapped) })
+}
+
+// CheckText checks the content of a key file, without decrypting encrypted keys.
+func CheckText(text []byte) error {
+	_, err := parseKeys(text, func(string) ([]byte, error) { return []byte(NewKey().secret.Reveal()), nil })
+	return err
 }
 
 // LoadOrCreate reads the vault from the key file in a data directory. If the file is missing, it
@@ -60,14 +105,6 @@ func Create(name string) error {
 	return nil
 }
 
-func readKeys(name string) ([]Key, error) {
-	text, err := ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return parseKeys(text)
-}
-
 // ReadFile returns the content of a key file, if no one else can read or change the file.
 func ReadFile(name string) ([]byte, error) {
 	info, err := os.Stat(name)
@@ -84,7 +121,7 @@ func ReadFile(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-func parseKeys(text []byte) ([]Key, error) {
+func parseKeys(text []byte, unwrap func(wrapped string) ([]byte, error)) ([]Key, error) {
 	if len(text) == keyBytes {
 		k, err := ParseKey(text)
 		return []Key{k}, err
@@ -94,6 +131,17 @@ func parseKeys(text []byte) ([]Key, error) {
 	for line := range bytes.Lines(text) {
 		n++
 		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		if bytes.HasPrefix(line, []byte(wrappedPrefix)) {
+			raw, err := unwrap(string(line))
+			if err == nil && len(raw) != keyBytes {
+				err = fmt.Errorf("the decrypted key has %d bytes, want %d", len(raw), keyBytes)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			}
+			keys = append(keys, keyOf(raw))
 			continue
 		}
 		if len(line) == keyBytes {

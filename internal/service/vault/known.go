@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/weirhq/weir/store"
 )
@@ -39,43 +38,4 @@ func (v *Vault) NoteKeys(ctx context.Context, s store.Registry, old []byte) erro
 		return fmt.Errorf("write the ids of the vault's keys: %w", err)
 	}
 	return nil
-}
-
-// Missing returns the first of the known keys that the vault lacks and that a secret in the store was sealed with, and
-// the names of some records with such a secret. A key that sealed nothing is not missed.
-func (v *Vault) Missing(ctx context.Context, s store.Registry, known []string) (id string, names []string, err error) {
-	for _, id := range known {
-		if slices.Contains(v.ids, id) {
-			continue
-		}
-		names, err := sealedWith(ctx, s, id)
-		if err != nil {
-			return "", nil, fmt.Errorf("look for secrets that were sealed with key %s: %w", id, err)
-		}
-		if len(names) > 0 {
-			return id, names, nil
-		}
-	}
-	return "", nil, nil
-}
-
-// sealedWith names records that hold a secret sealed with a key: the first three.
-func sealedWith(ctx context.Context, s store.Registry, id string) (names []string, err error) {
-	const page, enough = 100, 3
-	for after := ""; len(names) < enough; {
-		list, err := s.List(ctx, "", after, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range list {
-			if SealedWith(r.Value, id) {
-				names = append(names, r.Name)
-			}
-			after = r.Name
-		}
-		if len(list) < page {
-			break
-		}
-	}
-	return names[:min(len(names), enough)], nil
 }

@@ -1,7 +1,6 @@
 package vault
 
 import (
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/base64"
@@ -54,11 +53,6 @@ func New(newest Key, older ...Key) (*Vault, error) {
 		v.ids = append(v.ids, k.id)
 	}
 	return v, nil
-}
-
-// SealedWith reports whether a text holds a secret that was sealed with a key.
-func SealedWith(text []byte, keyID string) bool {
-	return bytes.Contains(text, []byte(prefix+keyID+"."))
 }
 
 // prefix begins every sealed secret; another format gets another prefix.

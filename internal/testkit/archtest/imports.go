@@ -62,7 +62,7 @@ var Rows = slices.Concat([]Row{
 	{Dir: "client", May: []string{".", "api"}},
 	{Dir: "internal/cli/config",
 		May: join(base, middle, []string{"api", "internal/edge/egress", "internal/edge/mount", "internal/core/near",
-			"internal/service/vault"})},
+			"internal/service/vault", "internal/service/vault/transit"})},
 	// A server without the listening: it brings the parts together.
 	{Dir: "internal/assembly", May: join(base, middle, Core, surface, []string{"api", "internal/dashboard", "internal/edge/mount"})},
 	// The pages can do what any client can, and nothing else.
@@ -93,7 +93,7 @@ var Rows = slices.Concat([]Row{
 	{Dir: "engine", May: join(base, []string{"operate", "report", "internal/engine", "internal/engine/readback"})},
 	{Dir: "operate", May: join(base, []string{"internal/engine"})},
 	{Dir: "server", May: join(base, []string{"engine", "internal/assembly", "internal/engine", "internal/server",
-		"internal/service/access", "internal/service/vault", "internal/edge/egress", "internal/edge/mount"})},
+		"internal/service/access", "internal/service/reseal", "internal/service/vault", "internal/edge/egress", "internal/edge/mount"})},
 	// The simulation runs everything except the surfaces.
 	{Dir: "internal/lab/sim/...",
 		May: join(base, middle, Core, Backends, []string{"store/storetest", "internal/lab/planted", "internal/lab/sim/..."})},
@@ -161,7 +161,8 @@ var surface = []string{
 	"internal/service/draft", "internal/service/fleet", "internal/service/chain", "internal/service/registry",
 	"internal/service/check", "internal/service/words",
 	"internal/service/upload", "internal/service/callback", "internal/service/schedule", "internal/service/due",
-	"internal/service/access", "internal/service/stored", "internal/service/records", "internal/service/vault",
+	"internal/service/access", "internal/service/stored", "internal/service/reseal", "internal/service/records",
+	"internal/service/vault/transit", "internal/service/vault",
 	"internal/edge/feed", "internal/edge/egress", "internal/edge/otlp",
 }
 
