@@ -99,6 +99,7 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	return &huma.StreamResponse{Body: func(c huma.Context) {
 		r, w := humago.Unwrap(c)
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		w.Header().Set("X-Accel-Buffering", "no") // proxies pass events on at once
 		w.Header().Set("Cache-Control", "no-store")
 		out := newPatient(w, s.opts.SlowBody)
 		defer out.end()
