@@ -119,6 +119,8 @@ var Rows = slices.Concat([]Row{
 	{Dir: "internal/lab/experiment/...", May: join(base, Core, []string{"internal/lab/experiment/...", "store/memstore"})},
 	// What was measured so, drawn for the documentation.
 	{Dir: "internal/lab/plots", May: join(Core, []string{"internal/chart", "internal/lab/experiment"})},
+	// Dashboards for another program: they know metrics by their names alone.
+	{Dir: "internal/lab/grafana/...", StdlibOnly: true, May: []string{"internal/lab/grafana"}},
 	{Dir: "internal/testkit/archtest"},
 }, coreRows(), middleRows(), surfaceRows(), commandRows())
 
