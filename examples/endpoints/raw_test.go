@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -87,7 +88,8 @@ func status(t *testing.T, conn net.Conn, within time.Duration) int {
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		if slow, ok := err.(net.Error); ok && slow.Timeout() {
+		var slow net.Error
+		if errors.As(err, &slow) && slow.Timeout() {
 			return -1
 		}
 		return 0

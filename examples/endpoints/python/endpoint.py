@@ -111,7 +111,9 @@ class Endpoint(BaseHTTPRequestHandler):
             calls.release()
 
     def do_GET(self):
-        self.answer(405, "use POST", ("Allow", "POST"), close=True)
+        if self.path in ACTIONS:
+            return self.answer(405, "use POST", ("Allow", "POST"), close=True)
+        self.answer(404, "no action has this path", close=True)
 
     do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = do_GET
 
