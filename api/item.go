@@ -31,9 +31,11 @@ type ItemResult struct {
 	Step       string          `json:"step,omitempty" doc:"The step at which it ended or is now"`
 	Code       string          `json:"code,omitempty" doc:"The error code if it failed. no_clear_answer: it was called without a clear answer and has not ended, or was cancelled: the service may have done it"`
 	Message    string          `json:"message,omitempty"`
+	Unclear    bool            `json:"unclear,omitempty" doc:"It has no clear answer: the service may have done it. It failed at a call without an answer, as by a timeout, or has the code no_clear_answer"`
 	Reason     string          `json:"reason,omitempty" doc:"Why it was cancelled. skipped: it is done, without a call at its last step"`
 	Attempts   int             `json:"attempts"`
 	RetriedBy  string          `json:"retried_by,omitempty" doc:"In downloads: the retry from which its state is; not set for an item that no retry took"`
+	UndoneBy   string          `json:"undone_by,omitempty" doc:"The bulk action that has undone work of it, or is to undo it"`
 	Data       json.RawMessage `json:"data,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty" doc:"Output of the last step that gave one"`
 	// Outputs are those of all steps, by step.
@@ -75,6 +77,7 @@ type ErrorGroup struct {
 	Count   int64     `json:"count" doc:"Exact if missed is 0"`
 	Missed  int64     `json:"missed,omitempty" doc:"How many more failures may be counted as other. Above 0 only while the bulk action runs or in groups over many bulk actions, and only beyond 256 groups"`
 	Example string    `json:"example,omitempty" doc:"Full message of the sample, up to 1,000 bytes"`
+	Unclear bool      `json:"unclear,omitempty" doc:"Its items have no clear answer, as after a timeout: the service may have done them. A retry sends the same idempotency keys, unless it asks for new ones"`
 	First   time.Time `json:"first,omitzero"`
 	Last    time.Time `json:"last,omitzero"`
 	Sample  string    `json:"sample,omitempty" doc:"Id of one item of the group, for URLs"`

@@ -4,33 +4,35 @@ import "time"
 
 // Report is the report of a bulk action.
 type Report struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	Tenant      string       `json:"tenant"`
-	State       State        `json:"state"`
-	Reason      string       `json:"reason,omitempty" doc:"Why it was stopped or cancelled"`
-	Outcome     string       `json:"outcome,omitempty" enum:"all_done,some_failed,some_cancelled" doc:"Set when it has completed. some_failed: an item failed. some_cancelled: no item failed, but some were cancelled or left out. Not set if it was stopped or cancelled"`
-	RetryOf     string       `json:"retry_of,omitempty"`
-	Retries     []string     `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that retried items of this one"`
-	UndoOf      string       `json:"undo_of,omitempty"`
-	UndoneBy    string       `json:"undone_by,omitempty" doc:"The bulk action that undoes this one"`
-	Undone      *Undone      `json:"undone,omitempty" doc:"How far undone_by has come. The counts are those before it"`
-	Combined    *Counts      `json:"combined,omitempty" doc:"Counts that include the retries"`
-	Counts      Counts       `json:"counts"`
-	Unclear     int64        `json:"unclear,omitempty" doc:"Items that did not end, or were cancelled, after a call without a clear answer: the service may have done them. They have the code no_clear_answer. Items that a retry has ended are not among them"`
-	UnclearText string       `json:"unclear_text,omitempty" doc:"What is unclear about these, and what a retry of them would do, in words; set when it has ended"`
-	Duplicates  int64        `json:"duplicates"`
-	BadLines    int64        `json:"bad_lines" doc:"Rows of the input that were left out because they are invalid"`
-	Steps       []StepReport `json:"steps" nullable:"false"`
-	Errors      []ErrorGroup `json:"error_groups" nullable:"false"`
-	Waited      []Waited     `json:"waited" nullable:"false"`
-	Forecast    *Accuracy    `json:"forecast,omitempty"`
-	Losses      []Loss       `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost before this bulk action ended"`
-	StartedAt   time.Time    `json:"started_at,omitzero"`
-	FinishedAt  time.Time    `json:"finished_at,omitzero"`
-	Duration    Duration     `json:"duration"`
-	Durability  string       `json:"durability"`
-	Files       Files        `json:"files"`
+	ID            string       `json:"id"`
+	Name          string       `json:"name"`
+	Tenant        string       `json:"tenant"`
+	State         State        `json:"state"`
+	Reason        string       `json:"reason,omitempty" doc:"Why it was stopped or cancelled"`
+	Outcome       string       `json:"outcome,omitempty" enum:"all_done,some_failed,some_cancelled" doc:"Set when it has completed. some_failed: an item failed. some_cancelled: no item failed, but some were cancelled or left out. Not set if it was stopped or cancelled"`
+	RetryOf       string       `json:"retry_of,omitempty"`
+	Retries       []string     `json:"retries,omitempty" nullable:"false" doc:"Bulk actions that retried items of this one"`
+	UndoOf        string       `json:"undo_of,omitempty"`
+	UndoneBy      string       `json:"undone_by,omitempty" doc:"The bulk action that undoes this one"`
+	Undone        *Undone      `json:"undone,omitempty" doc:"How far undone_by has come. The counts are those before it"`
+	Combined      *Counts      `json:"combined,omitempty" doc:"Counts that include the retries"`
+	Counts        Counts       `json:"counts"`
+	Unclear       int64        `json:"unclear,omitempty" doc:"Items that did not end, or were cancelled, after a call without a clear answer: the service may have done them. They have the code no_clear_answer. Items that a retry has ended are not among them"`
+	UnclearFailed int64        `json:"unclear_failed,omitempty" doc:"Items that failed without a clear answer to their last call, as by a timeout: the service may have done them. They have the code of their failure, and their error groups and rows have unclear. An item that was retried counts as it ended there; if the retry did not call it, as before"`
+	UnclearText   string       `json:"unclear_text,omitempty" doc:"What is unclear about the items of unclear and unclear_failed, and what can be done about it, in words; set when it has ended"`
+	UndoText      string       `json:"undo_text,omitempty" doc:"What an undo would not do for the items of unclear and unclear_failed, in words; set when it has ended and is not undone"`
+	Duplicates    int64        `json:"duplicates"`
+	BadLines      int64        `json:"bad_lines" doc:"Rows of the input that were left out because they are invalid"`
+	Steps         []StepReport `json:"steps" nullable:"false"`
+	Errors        []ErrorGroup `json:"error_groups" nullable:"false"`
+	Waited        []Waited     `json:"waited" nullable:"false"`
+	Forecast      *Accuracy    `json:"forecast,omitempty"`
+	Losses        []Loss       `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost before this bulk action ended"`
+	StartedAt     time.Time    `json:"started_at,omitzero"`
+	FinishedAt    time.Time    `json:"finished_at,omitzero"`
+	Duration      Duration     `json:"duration"`
+	Durability    string       `json:"durability"`
+	Files         Files        `json:"files"`
 }
 
 // StepReport is the report of one step.

@@ -11,27 +11,28 @@ import (
 
 // Summary is the content of report.json.
 type Summary struct {
-	ID         string      `json:"id"`
-	Name       string      `json:"name,omitempty"`
-	Tenant     string      `json:"tenant,omitempty"`
-	State      string      `json:"state"`
-	Reason     string      `json:"reason,omitempty"`  // why it was stopped or cancelled
-	Outcome    string      `json:"outcome,omitempty"` // empty unless it has completed
-	RetryOf    string      `json:"retry_of,omitempty"`
-	Retries    []string    `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
-	Undone     *Undone     `json:"undone,omitempty"`  // nil: it was not undone. The counts are those before it
-	StartedAt  time.Time   `json:"started_at,omitzero"`
-	FinishedAt *time.Time  `json:"finished_at,omitempty"` // nil while it runs
-	Duration   Duration    `json:"duration"`
-	Durability string      `json:"durability,omitempty"`
-	Counts     weir.Counts `json:"counts"`
-	Unclear    int64       `json:"unclear,omitempty"` // items that were called, or may have been, without a clear answer, and did not end since; see CodeUnclear
-	Duplicates int64       `json:"duplicates"`        // rows of the input, not items
-	Invalid    int64       `json:"invalid"`           // rows of the input, not items
-	Steps      []Step      `json:"steps"`
-	Errors     []Group     `json:"error_groups"`
-	Waited     []Wait      `json:"waited"`
-	Losses     []Loss      `json:"losses,omitempty"`
+	ID            string      `json:"id"`
+	Name          string      `json:"name,omitempty"`
+	Tenant        string      `json:"tenant,omitempty"`
+	State         string      `json:"state"`
+	Reason        string      `json:"reason,omitempty"`  // why it was stopped or cancelled
+	Outcome       string      `json:"outcome,omitempty"` // empty unless it has completed
+	RetryOf       string      `json:"retry_of,omitempty"`
+	Retries       []string    `json:"retries,omitempty"` // bulk actions that tried failed items of this one again
+	Undone        *Undone     `json:"undone,omitempty"`  // nil: it was not undone. The counts are those before it
+	StartedAt     time.Time   `json:"started_at,omitzero"`
+	FinishedAt    *time.Time  `json:"finished_at,omitempty"` // nil while it runs
+	Duration      Duration    `json:"duration"`
+	Durability    string      `json:"durability,omitempty"`
+	Counts        weir.Counts `json:"counts"`
+	Unclear       int64       `json:"unclear,omitempty"`        // items that were called, or may have been, without a clear answer, and did not end since; see CodeUnclear
+	UnclearFailed int64       `json:"unclear_failed,omitempty"` // items that failed without a clear answer to their last call: the service may have done them
+	Duplicates    int64       `json:"duplicates"`               // rows of the input, not items
+	Invalid       int64       `json:"invalid"`                  // rows of the input, not items
+	Steps         []Step      `json:"steps"`
+	Errors        []Group     `json:"error_groups"`
+	Waited        []Wait      `json:"waited"`
+	Losses        []Loss      `json:"losses,omitempty"`
 	// Combined are the counts that include the retries. The rows are then counted by it, since each has the state
 	// of its item after all retries. Nil: no retries.
 	Combined *weir.Counts `json:"combined,omitempty"`

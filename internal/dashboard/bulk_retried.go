@@ -56,7 +56,7 @@ func becameOf(h *bulkHead, left int64) string {
 	gone := h.Progress.Counts.Failed - left
 	switch {
 	case h.Bulk.UndoneBy != "":
-		return "of a bulk action that was undone"
+		return "not retried before the undo"
 	case len(h.Bulk.Retries) == 0:
 		return "discarded"
 	case h.Bulk.Retried != nil && h.Bulk.Retried.Failed == gone:

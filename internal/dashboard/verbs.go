@@ -186,6 +186,7 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
+	var report api.Report
 	if verb.Name == "undo" {
 		switch lacking, err := v.withoutUndo(ctx, &p); {
 		case err != nil:
@@ -193,9 +194,10 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 		case lacking != "":
 			return nil, fmt.Errorf("%w: the action %s has no undo", errNotNow, lacking)
 		}
-		if b.Counts.Done, err = v.undoes(ctx, b.ID, &p); err != nil {
+		if report, err = v.api.Report(ctx, b.ID); err != nil {
 			return nil, err
 		}
+		b.Counts.Done = undoes(&report, &p)
 	}
 	if verb.Name == runCancelled {
 		switch b.Counts.Cancelled, err = v.neverRun(ctx, &b, &p); {
@@ -218,7 +220,17 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 			q.Facts = append(q.Facts, fact{"No clear answer", r.UnclearText})
 		}
 	}
-	if verb.ask(&b, &p, q); verb.Name == "cancel" && p.Cancel == nil { // it has ended since it was asked for
+	verb.ask(&b, &p, q)
+	if verb.Name == "cancel" {
+		if err := v.staysUnclear(ctx, &b, q); err != nil {
+			return nil, err
+		}
+	}
+	if verb.Name == "undo" && report.UndoText != "" {
+		q.Facts[1] = fact{"Stays as it is", format.Items(b.Counts.Total-q.Items) + " that no step is known to be done for"}
+		q.Facts = append(q.Facts, fact{"No clear answer", report.UndoText})
+	}
+	if verb.Name == "cancel" && p.Cancel == nil { // it has ended since it was asked for
 		return nil, fmt.Errorf("%w: %s is %s", errNotNow, b.Name, strings.ToLower(signOf(p.State).Word))
 	}
 	return q, nil
@@ -226,16 +238,15 @@ func (v *visit) askVerb(ctx context.Context) (*question, error) {
 
 // undoes returns how many items an undo is about: those that passed the first step, here or in a retry, even if they
 // failed at a later one.
-func (v *visit) undoes(ctx context.Context, id string, p *api.Progress) (int64, error) {
-	r, err := v.api.Report(ctx, id)
-	if err != nil || len(p.Steps) == 0 {
-		return p.Counts.Done, err
+func undoes(r *api.Report, p *api.Progress) int64 {
+	if len(p.Steps) == 0 {
+		return p.Counts.Done
 	}
 	passed := max(p.Counts.Done, p.Steps[0].Done)
 	if r.Combined != nil {
 		passed = max(passed, r.Combined.Done)
 	}
-	return passed, nil
+	return passed
 }
 
 func askUndo(b *api.BulkAction, _ *api.Progress, q *question) {

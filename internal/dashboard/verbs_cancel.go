@@ -32,6 +32,8 @@ func (v *visit) tooLate(ctx context.Context, refused error) (*question, error) {
 	return q, nil
 }
 
+const staysFailed = "Stays failed"
+
 // askCancel makes the question of a cancel.
 func askCancel(b *api.BulkAction, p *api.Progress, q *question) {
 	if p.Cancel == nil {
@@ -59,7 +61,7 @@ func askCancel(b *api.BulkAction, p *api.Progress, q *question) {
 		stays = fact{"Stays undone", format.Items(c.Done) + ". Cancelling does not do them again."}
 	}
 	q.Facts = append(q.Facts, // with those that will not run, each item is in one of them
-		fact{"In flight", flight}, stays, fact{"Stays failed", format.Items(c.Failed) + ". They can be retried."},
+		fact{"In flight", flight}, stays, fact{staysFailed, format.Items(c.Failed) + ". They can be retried."},
 	)
 	if c.Cancelled > 0 {
 		q.Facts = append(q.Facts, fact{"Was left out", format.Items(c.Cancelled)})
@@ -131,4 +133,30 @@ func askRunCancelled(b *api.BulkAction, p *api.Progress, q *question) {
 	}
 	q.Facts = append(q.Facts, fact{"As", "New bulk actions, linked to this one. The report of this one counts both."})
 	q.Text = "They start at once. You can pause and cancel them like any other bulk action."
+}
+
+// staysUnclear says of the failed items, which a cancel does not change, how many of them the service may have done.
+func (v *visit) staysUnclear(ctx context.Context, b *api.BulkAction, q *question) error {
+	for i := range q.Facts {
+		if f := &q.Facts[i]; f.Name == staysFailed {
+			groups, err := v.api.ErrorGroups(ctx, b.ID)
+			if err != nil {
+				return err
+			}
+			if n := unclearIn(groups); n > 0 {
+				f.Value += fmt.Sprintf(" %s no clear answer: the service may have done the work, and a retry sends the same keys.", format.Plural(n, "of them has", "of them have"))
+			}
+		}
+	}
+	return nil
+}
+
+// unclearIn counts the items of error groups that have no clear answer.
+func unclearIn(groups []api.ErrorGroup) (n int64) {
+	for i := range groups {
+		if groups[i].Unclear {
+			n += groups[i].Count
+		}
+	}
+	return n
 }

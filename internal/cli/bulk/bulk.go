@@ -14,6 +14,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/command"
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
+	"github.com/weirhq/weir/internal/cli/term"
 	"github.com/weirhq/weir/internal/cli/watch"
 )
 
@@ -25,6 +26,11 @@ func undoCommand() command.Command {
 			o.bind(fs, watch.WaitForEnd)
 			yes := command.YesFlag(fs)
 			return link.Online(fs, func(ctx context.Context, l *link.Link, args []string) error {
+				if *yes || l.Env.CanAsk() { // if it cannot be told, the undo itself says why, or the key may not read
+					if r, err := l.Report(ctx, args[0]); err == nil && r.UndoText != "" {
+						fmt.Fprintf(l.Env.Stderr, "  %s\n", r.UndoText)
+					}
+				}
 				if err := l.Env.Confirm(ctx, *yes, "undoing %s", args[0]); err != nil {
 					return err
 				}
@@ -241,8 +247,26 @@ func foretellCancel(ctx context.Context, l *link.Link, id string) {
 	if p.Cancel.Unclear > 0 {
 		fmt.Fprintf(l.Env.Stderr, "  %s\n", p.Cancel.UnclearText)
 	}
+	if p.Counts.Failed > 0 {
+		foretellFailed(ctx, l, id)
+	}
 	for _, x := range p.Cancel.Begun {
 		fmt.Fprintf(l.Env.Stderr, "  %s\n", x.Text)
+	}
+}
+
+// foretellFailed says how many of the failed items, which a cancel does not change, the service may have done.
+func foretellFailed(ctx context.Context, l *link.Link, id string) {
+	groups, err := l.ErrorGroups(ctx, id)
+	n := int64(0)
+	for i := range groups {
+		if err == nil && groups[i].Unclear {
+			n += groups[i].Count
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(l.Env.Stderr, "  %s no clear answer: the service may have done the work. A retry sends the same keys.\n",
+			term.Plural(n, "failed item has", "failed items have"))
 	}
 }
 

@@ -51,13 +51,14 @@ func (o *againOptions) run(ctx context.Context, l *link.Link, id string) error {
 	return watch.Linked(ctx, l, made, o.wait, o.timeout)
 }
 
-// tellUnclear says before cancelled items are run that the service may have done some of them. If that cannot be told, the
+// tellUnclear says before items are run again that the service may have done some of them. If that cannot be told, the
 // retry itself says why, or its key may retry and not read.
 func tellUnclear(ctx context.Context, c *client.Client, env *command.Env, id string, again *api.Again) {
-	if again.State != string(report.StateCancelled) {
+	r, err := c.Report(ctx, id)
+	if err != nil || again.State != string(report.StateCancelled) && r.UnclearFailed == 0 {
 		return
 	}
-	if r, err := c.Report(ctx, id); err == nil && r.UnclearText != "" {
+	if r.UnclearText != "" && r.UndoneBy == "" {
 		fmt.Fprintf(env.Stderr, "  %s\n", r.UnclearText)
 	}
 }

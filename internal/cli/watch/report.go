@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -16,6 +17,7 @@ import (
 	"github.com/weirhq/weir/internal/cli/config"
 	"github.com/weirhq/weir/internal/cli/link"
 	"github.com/weirhq/weir/internal/cli/local"
+	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/engine"
 	"github.com/weirhq/weir/report"
 )
@@ -79,6 +81,9 @@ func writeFolder(ctx context.Context, l *link.Link, sum *report.Summary, to loca
 	for row, bad := range itemRows(ctx, l, sum) {
 		if err == nil {
 			err = bad
+		}
+		if row.State == report.StateFailed && fault.Unclear(row.Code, row.Message) {
+			row.Message = strings.TrimPrefix(row.Message+"; the service may have done it", "; ")
 		}
 		if err == nil {
 			err = w.Write(row)

@@ -137,7 +137,7 @@ func summaryOf(r *api.Report) *report.Summary {
 		StartedAt: r.StartedAt, Duration: report.Duration(r.Duration), Durability: r.Durability, Duplicates: r.Duplicates,
 		Invalid: r.BadLines,
 		Losses:  lossesOf(r.Losses),
-		Counts:  weir.Counts(r.Counts), Unclear: r.Unclear,
+		Counts:  weir.Counts(r.Counts), Unclear: r.Unclear, UnclearFailed: r.UnclearFailed,
 	}
 	if r.Combined != nil {
 		c := weir.Counts(*r.Combined)
@@ -182,9 +182,8 @@ func (sum *summary) lines(p term.Paint, head, rateNote string, files, next []str
 	if sum.Undone != nil {
 		lines = append(lines, row("undone", p.Yellow(undoneText(sum.Undone))))
 	}
-	if sum.Unclear > 0 && sum.FinishedAt != nil {
-		lines = append(lines, row("unclear", p.Yellow(term.Plural(sum.Unclear, "cancelled item has", "cancelled items have")+
-			" no clear answer: the service may have done the work")))
+	if text := unclearText(sum); text != "" {
+		lines = append(lines, row("unclear", p.Yellow(text)))
 	}
 	for _, st := range sum.Steps {
 		lines = append(lines, row(st.Name, stepText(st, rateNote)))
@@ -205,6 +204,25 @@ func (sum *summary) lines(p term.Paint, head, rateNote string, files, next []str
 		lines = append(lines, row("next", n))
 	}
 	return lines
+}
+
+// unclearText says which items of a bulk action that has ended have no clear answer, empty if none.
+func unclearText(sum *summary) string {
+	if sum.Unclear+sum.UnclearFailed == 0 || sum.FinishedAt == nil {
+		return ""
+	}
+	which := term.Plural(sum.Unclear, "cancelled item has", "cancelled items have")
+	switch {
+	case sum.Unclear == 0:
+		which = term.Plural(sum.UnclearFailed, "failed item has", "failed items have")
+	case sum.UnclearFailed > 0:
+		which = fmt.Sprintf("%s failed and %s cancelled items have", term.Number(sum.UnclearFailed), term.Number(sum.Unclear))
+	}
+	text := which + " no clear answer: the service may have done the work"
+	if sum.Undone != nil {
+		text += "; they were not undone and cannot be retried: check them at the service"
+	}
+	return text
 }
 
 // undoneText says how far an undo has come.
@@ -364,11 +382,11 @@ func nextSteps(l *link.Link, sum *report.Summary, r *Running) (next []string) {
 		}
 	case len(sum.Retries) > 0:
 		next = append(next, "failed items were retried by "+strings.Join(sum.Retries, ", "))
-	case sum.Counts.Failed > 0:
+	case sum.Counts.Failed > 0 && sum.Undone == nil: // else a retry is refused
 		next = append(next, fmt.Sprintf("%s retry %s%s   (retries only the %s)", program, id, data,
 			counted(sum.Counts.Failed, "failed item")))
 	}
-	if cut := cutAtDeadline((*summary)(sum)); cut > 0 && len(sum.Retries) == 0 {
+	if cut := cutAtDeadline((*summary)(sum)); cut > 0 && len(sum.Retries) == 0 && sum.Undone == nil {
 		next = append(next, fmt.Sprintf("%s retry %s --state cancelled%s   (runs the %s that its deadline cancelled)",
 			program, id, data, counted(cut, "item")))
 	}

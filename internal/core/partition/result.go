@@ -9,6 +9,7 @@ import (
 	"github.com/weirhq/weir/internal/core/block"
 	"github.com/weirhq/weir/internal/core/capacity"
 	"github.com/weirhq/weir/internal/core/chain"
+	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/core/retry"
 )
 
@@ -282,7 +283,11 @@ func (m *Machine) taskFailed(now int64, t *Task, f *Failure, broken capacity.Bro
 	after := chain.AfterFailure(n, t.Attempt, s.def.Retry.MaxAttempts, t.fails(), free)
 	if after.Over {
 		for _, item := range t.Items {
-			m.itemFailed(t, item, attempts(t, false), f.Code, f.Message)
+			message := f.Message
+			if f.Undone && t.l.state.Unclear.Has(int(item)) { // an earlier attempt may have done it
+				message = fault.AfterUnclear + message
+			}
+			m.itemFailed(t, item, attempts(t, false), f.Code, message)
 		}
 		return
 	}

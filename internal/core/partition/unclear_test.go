@@ -105,6 +105,34 @@ func TestAnAnswerMakesAnItemClear(t *testing.T) {
 	b.wantUnclear(0)
 }
 
+// The last attempt of an item may do nothing, as without a connection, after one that may have done it: its message says so.
+func TestAFailedItemKeepsThatItWasCalledWithoutAClearAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		first Failure
+		want  string
+	}{
+		{"a timeout", Failure{Code: "timeout", Message: "timeout: no answer within 3s"}, "after a call without a clear answer, unreachable: dial tcp"},
+		{"no connection", Failure{Code: "unreachable", Message: "unreachable: dial tcp", Undone: true}, "unreachable: dial tcp"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, _ := unclearBench(t, 0)
+			b.chains["c"][0].Retry.MaxAttempts, b.chains["c"][0].BatchSize = 2, 1
+			b.message(envelope{Created: &Created{ID: "B", Tenant: "t", Chain: "c", Steps: []string{"award"}, Items: 1, Submitted: b.now}})
+			first := tt.first
+			b.m.Result(b.now, &Result{Task: b.settle()[0], Failure: &first, Service: 1e6})
+			b.settle()
+			b.now += int64(2 * time.Hour)
+			b.m.Result(b.now, &Result{Task: b.settle()[0], Failure: &Failure{Code: "unreachable", Message: "unreachable: dial tcp", Undone: true}, Service: 1e6})
+			b.settle()
+			groups, err := ReadGroups(b.rows, "B")
+			if err != nil || len(groups) != 1 || groups[0].Sample != tt.want {
+				t.Errorf("error groups = %+v, %v, want one with the message %q", groups, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestACancelAfterACrashSaysWhatMayHaveBeenInACall(t *testing.T) {
 	takeover := func(b *bench) []*Task { b.node = "node-2"; b.reload(); return b.settle() }
 	end := func(b *bench, tasks []*Task, f Failure) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
+	"github.com/weirhq/weir/internal/core/fault"
 	"github.com/weirhq/weir/internal/service/stored"
 )
 
@@ -34,6 +35,7 @@ func ErrorGroup(id string, x *stored.Extra, g *weir.ErrorGroup) api.ErrorGroup {
 	if g.Other {
 		out.Code, out.Message = OtherCode, OtherMessage
 	}
+	out.Unclear = fault.Unclear(out.Code, out.Message)
 	return out
 }
 

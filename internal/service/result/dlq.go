@@ -12,6 +12,7 @@ import (
 	"github.com/weirhq/weir/internal/service/bulk"
 	"github.com/weirhq/weir/internal/service/check"
 	"github.com/weirhq/weir/internal/service/stored"
+	"github.com/weirhq/weir/report"
 )
 
 // DLQ selects failed items by tenant and filter. The dead-letter queue holds all failed items that
@@ -214,5 +215,5 @@ func addGroup(to, g *api.ErrorGroup) {
 func (d *DLQ) has(g *api.DLQGroup) bool {
 	f := &d.Filter
 	return (f.Tenant == "" || f.Tenant == g.Tenant) && d.Sees(g.Tenant) && (f.Step == "" || f.Step == g.Step) && (f.Action == "" || f.Action == g.Action) &&
-		(f.Code == "" || f.Code == g.Code) && (f.Message == "" || f.Message == g.Message)
+		(f.Code == "" || f.Code == g.Code || f.Code == report.CodeUnclear && g.Unclear) && (f.Message == "" || f.Message == g.Message)
 }

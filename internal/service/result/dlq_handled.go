@@ -171,7 +171,7 @@ func (s *selection) means(r *report.Row) (bool, error) {
 	if s.only != nil {
 		return s.only.has(r.No), nil
 	}
-	if s.Step != "" && s.Step != r.Step || s.Code != "" && s.Code != r.Code || s.Action != "" && s.Action != s.extra.ActionOf(r.Step) {
+	if s.Step != "" && s.Step != r.Step || !hasCode(r, s.Code) || s.Action != "" && s.Action != s.extra.ActionOf(r.Step) {
 		return false, nil
 	}
 	if s.Message != "" {

@@ -36,10 +36,10 @@ type past struct {
 	passed []string // the steps, the oldest first
 }
 
-// history yields the items of a bulk action from number from on with their history, including retries; retries finds
-// those of a bulk action. A retry holds its items in the order of the bulk action that it retries, and each item is in
+// history yields the rows of a bulk action that o selects, with their history, including retries; retries finds those of a
+// bulk action. A retry holds its items in the order of the bulk action that it retries, and each item is in
 // at most one retry, so they are merged with a block of each in memory.
-func history(ctx context.Context, b *engine.BulkAction, from int64, retries findRetries) iter.Seq2[past, error] {
+func history(ctx context.Context, b *engine.BulkAction, o engine.RowOptions, retries findRetries) iter.Seq2[past, error] {
 	return func(yield func(past, error) bool) {
 		made, err := retries(ctx, b)
 		if err != nil {
@@ -48,13 +48,13 @@ func history(ctx context.Context, b *engine.BulkAction, from int64, retries find
 		}
 		later := make([]*upcoming, 0, len(made))
 		for _, r := range made {
-			next, stop := iter.Pull2(history(ctx, r, 0, retries))
+			next, stop := iter.Pull2(history(ctx, r, engine.RowOptions{}, retries))
 			defer stop()
 			u := &upcoming{next: next}
 			u.step()
 			later = append(later, u)
 		}
-		for row, err := range b.Rows(ctx, engine.RowOptions{From: from}) {
+		for row, err := range b.Rows(ctx, o) {
 			p := past{row: row, in: b.ID(), no: row.No, of: row.RetryNo}
 			if err == nil {
 				p.passed = append(p.passed, b.Passed(&row)...)
@@ -100,6 +100,7 @@ func (p *past) goOn(key int64, later []*upcoming) error {
 			return u.err
 		}
 		if u.more && u.past.of == key {
+			stillUnclear(&u.past.row, &p.row)
 			p.row, p.in, p.passed = u.past.row, u.past.in, append(p.passed, u.past.passed...)
 			u.step()
 		}

@@ -24,7 +24,7 @@ type ItemFilter struct {
 }
 
 func (f *ItemFilter) match(x *report.Row) bool {
-	return (f.State == "" || x.State == f.State) && (f.Step == "" || x.Step == f.Step) && (f.Code == "" || x.Code == f.Code)
+	return (f.State == "" || x.State == f.State) && (f.Step == "" || x.Step == f.Step) && hasCode(x, f.Code)
 }
 
 // state returns the only state that matching items can have; empty: any.
@@ -33,7 +33,7 @@ func (f *ItemFilter) state() report.State {
 	case "":
 		return f.State
 	case report.CodeUnclear:
-		return f.State // items have it until they end, and when they are cancelled
+		return f.State // items have it until they end and when they are cancelled, and those that failed unclearly match
 	}
 	return report.StateFailed // no other items have another code
 }
@@ -59,7 +59,11 @@ func (c *scan) over() bool { return c.opened >= scanBlocks || c.looked >= lookBl
 // -1: this is the last page. A page may hold fewer items than limit although more follow.
 func (s *Results) Items(ctx context.Context, id string, f ItemFilter, at int64,
 	limit int) (list []api.ItemResult, next int64, err error) {
-	b, err := s.bulks.Bulk(ctx, id)
+	b, extra, err := s.bulks.WithExtra(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	undone, err := s.undoMark(ctx, id, &extra)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -81,7 +85,9 @@ func (s *Results) Items(ctx context.Context, id string, f ItemFilter, at int64,
 		case len(list) == limit:
 			return list, x.No, nil
 		}
-		list = append(list, itemResult(id, &x))
+		one := itemResult(id, &x)
+		undone.on(&one, &x, b.Passed(&x))
+		list = append(list, one)
 	}
 	return list, next, nil
 }
@@ -90,7 +96,7 @@ func (s *Results) Items(ctx context.Context, id string, f ItemFilter, at int64,
 func itemResult(of string, x *report.Row) api.ItemResult {
 	return api.ItemResult{
 		Item: bulk.ItemName(of, x.No), ID: x.ID, BulkAction: of, State: string(x.State), Step: x.Step, Code: x.Code,
-		Message: x.Message, Reason: x.Reason, Attempts: x.Attempts, Data: chain.AsJSON(x.Data), Output: chain.AsJSON(x.Output),
+		Message: x.Message, Unclear: isUnclear(x), Reason: x.Reason, Attempts: x.Attempts, Data: chain.AsJSON(x.Data), Output: chain.AsJSON(x.Output),
 	}
 }
 
@@ -165,10 +171,15 @@ func (s *Results) folds(ctx context.Context, id weir.BulkID) (bool, error) {
 func (s *Results) found(ctx context.Context, f *engine.Found) (api.ItemResult, error) {
 	out := itemResult(string(f.Bulk), &f.Row)
 	out.Name, out.Tenant = f.Name, f.Tenant
-	b, err := s.bulks.Bulk(ctx, string(f.Bulk))
+	b, x, err := s.bulks.WithExtra(ctx, string(f.Bulk))
 	if err != nil {
 		return out, err
 	}
+	undone, err := s.undoMark(ctx, string(f.Bulk), &x)
+	if err != nil {
+		return out, err
+	}
+	undone.on(&out, &f.Row, b.Passed(&f.Row))
 	for _, st := range f.Steps {
 		out.History = append(out.History, api.ItemEvent{
 			Step: st.Step, Result: resultWord(st.State, f.Row.LeftOut), At: st.At, Attempts: st.Attempts,

@@ -46,14 +46,14 @@ func (s *Results) Report(ctx context.Context, id string) (api.Report, error) {
 	if sum != nil {
 		out.Retries, out.Combined = sum.made, &sum.counts
 	}
-	if out.Unclear, err = unclearLeft(ctx, b, out.Unclear, sum); err != nil {
+	if err := addUnclear(ctx, b, &out, sum); err != nil {
 		return out, err
 	}
-	out.UnclearText = unclearText(&out)
 	if err := s.AddLinks(ctx, &view); err != nil {
 		return out, err
 	}
 	out.UndoneBy, out.Undone = view.UndoneBy, view.Undone
+	out.UnclearText, out.UndoText = unclearText(&out), undoText(&out)
 	out.Forecast, err = s.outlook.Accuracy(ctx, &out)
 	return out, err
 }

@@ -38,10 +38,14 @@ func (s *Results) Results(ctx context.Context, id string, f ItemFilter, after st
 	if _, err := itemAfter(id, after); err != nil {
 		return Export{}, err
 	}
+	undone, err := s.undoMark(ctx, id, &x)
+	if err != nil {
+		return Export{}, err
+	}
 	return Export{Name: id + "-" + cmp.Or(string(f.State), "all"), Layout: x.Layout, Steps: b.Info().Steps,
 		Rows: func(ctx context.Context, after string) iter.Seq2[api.ItemResult, error] {
 			at, _ := itemAfter(id, after) // it was checked
-			return results(ctx, b, f, at)
+			return results(ctx, b, f, at, undone)
 		}}, nil
 }
 
@@ -59,7 +63,7 @@ func itemAfter(id, after string) (int64, error) {
 }
 
 // results yields the items of a bulk action from number at on, each as it ended after all retries.
-func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) iter.Seq2[api.ItemResult, error] {
+func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64, undone *undoMark) iter.Seq2[api.ItemResult, error] {
 	return func(yield func(api.ItemResult, error) bool) {
 		made, err := b.KeptRetries(ctx)
 		if err != nil {
@@ -67,10 +71,10 @@ func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) 
 			return
 		}
 		if len(made) == 0 {
-			ownResults(ctx, b, f, at, yield)
+			ownResults(ctx, b, f, at, undone, yield)
 			return
 		}
-		for p, err := range history(ctx, b, at, keptRetries) {
+		for p, err := range history(ctx, b, engine.RowOptions{From: at}, keptRetries) {
 			if err != nil {
 				yield(api.ItemResult{}, err)
 				return
@@ -81,6 +85,7 @@ func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) 
 			p.row.No = p.no
 			x := itemResult(string(b.ID()), &p.row)
 			x.Outputs = outputsOf(b.Info().Steps, &p.row)
+			undone.on(&x, &p.row, p.passed)
 			if p.in != b.ID() {
 				x.RetriedBy = string(p.in)
 			}
@@ -92,7 +97,7 @@ func results(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64) 
 }
 
 // ownResults is results without retries: blocks without an item of the wanted state are not opened.
-func ownResults(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64, yield func(api.ItemResult, error) bool) {
+func ownResults(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int64, undone *undoMark, yield func(api.ItemResult, error) bool) {
 	steps := b.Info().Steps
 	for row, err := range b.Rows(ctx, engine.RowOptions{From: at, State: f.state()}) {
 		if err != nil {
@@ -104,6 +109,7 @@ func ownResults(ctx context.Context, b *engine.BulkAction, f ItemFilter, at int6
 		}
 		x := itemResult(string(b.ID()), &row)
 		x.Outputs = outputsOf(steps, &row)
+		undone.on(&x, &row, b.Passed(&row))
 		if !yield(x, nil) {
 			return
 		}

@@ -23,6 +23,7 @@ import (
 type RowWriter struct {
 	x       Export
 	how     Writing
+	fixed   []string       // columns of CSV, the first ones
 	columns []string       // of CSV, after the fixed ones
 	index   map[string]int // place of a column among them
 }
@@ -39,23 +40,37 @@ type Writing struct {
 // fixedColumns are the first columns of every CSV export.
 var fixedColumns = []string{"item", "bulk_action", "id", "state", "step", "code", "message", "reason", "attempts", "retried_by"}
 
+// unclearColumn and undoneColumn follow them if a row has a value there.
+const (
+	unclearColumn = "unclear"
+	undoneColumn  = "undone_by"
+)
+
 // maxColumns bounds the columns for members of documents; further members go into the column more,
 // as JSON.
 const maxColumns = 512
 
 // NewRowWriter prepares an export.
 func NewRowWriter(ctx context.Context, x Export, how Writing) (*RowWriter, error) {
-	w := &RowWriter{x: x, how: how, index: map[string]int{}}
+	w := &RowWriter{x: x, how: how, fixed: fixedColumns, index: map[string]int{}}
 	if how.Format != report.FormatCSV {
 		return w, nil
 	}
+	var unclear, undone bool
 	for r, err := range x.Rows(ctx, "") { // from the beginning also when only the rest is written: the columns are the same
 		if err != nil {
 			return nil, err
 		}
+		unclear, undone = unclear || r.Unclear, undone || r.UndoneBy != ""
 		for name := range w.members(&r) {
 			w.add(name)
 		}
+	}
+	if unclear {
+		w.fixed = append(slices.Clip(w.fixed), unclearColumn)
+	}
+	if undone {
+		w.fixed = append(slices.Clip(w.fixed), undoneColumn)
 	}
 	return w, nil
 }
@@ -99,7 +114,7 @@ func (w *RowWriter) WriteTo(ctx context.Context, to io.Writer, after string) err
 func (w *RowWriter) csv(ctx context.Context, to io.Writer, after string) error {
 	out := csv.NewWriter(to)
 	out.Comma = cmp.Or(w.how.Delimiter, ',')
-	cells := slices.Concat(fixedColumns, w.columns)
+	cells := slices.Concat(w.fixed, w.columns)
 	if after == "" {
 		if w.how.BOM {
 			if _, err := io.WriteString(to, "\uFEFF"); err != nil {
@@ -128,6 +143,14 @@ func (w *RowWriter) cells(cells []string, r *api.ItemResult) {
 	clear(cells)
 	copy(cells, []string{r.Item, r.BulkAction, r.ID, r.State, r.Step, r.Code, r.Message, r.Reason, strconv.Itoa(r.Attempts),
 		r.RetriedBy})
+	for i := len(fixedColumns); i < len(w.fixed); i++ {
+		switch {
+		case w.fixed[i] == undoneColumn:
+			cells[i] = r.UndoneBy
+		case r.Unclear:
+			cells[i] = "yes"
+		}
+	}
 	var more map[string]json.RawMessage
 	for name, value := range w.members(r) {
 		at, known := w.index[name]
@@ -138,11 +161,11 @@ func (w *RowWriter) cells(cells []string, r *api.ItemResult) {
 			more[name] = value
 			continue
 		}
-		cells[len(fixedColumns)+at] = cellText(value)
+		cells[len(w.fixed)+at] = cellText(value)
 	}
 	if at, known := w.index["more"]; known && more != nil {
 		text, _ := json.Marshal(more) // it was JSON before
-		cells[len(fixedColumns)+at] = string(text)
+		cells[len(w.fixed)+at] = string(text)
 	}
 }
 
@@ -200,7 +223,7 @@ func outputMembers(doc json.RawMessage, column string, yield func(string, json.R
 
 // dataColumn keeps a member's own name unless the export uses it.
 func dataColumn(name string) string {
-	if slices.Contains(fixedColumns, name) || name == "output" || name == "data" || name == "more" || name == "" ||
+	if slices.Contains(fixedColumns, name) || name == "output" || name == "data" || name == "more" || name == unclearColumn || name == undoneColumn || name == "" ||
 		strings.HasPrefix(name, "output.") || strings.HasPrefix(name, "data.") {
 		return "data." + name
 	}

@@ -41,7 +41,7 @@ func undone(ctx context.Context, b *engine.BulkAction, x *stored.Extra) iter.Seq
 			yield(toUndo{}, err)
 			return
 		}
-		for p, err := range history(ctx, b, 0, allRetries) {
+		for p, err := range history(ctx, b, engine.RowOptions{}, allRetries) {
 			u := toUndo{id: p.row.ID}
 			if err == nil {
 				u.doc = c.UndoOf(&p.row, p.passed)
