@@ -60,6 +60,9 @@ func (v *visit) bulkHead(ctx context.Context, current string) (h bulkHead, c con
 	if h.Progress, err = v.api.Progress(ctx, id); err != nil {
 		return h, c, err
 	}
+	if h.Bulk.UndoneBy == "" {
+		h.Bulk.Open = max(h.Bulk.Open+h.Progress.Counts.Failed-h.Bulk.Counts.Failed, 0) // what failed meanwhile is open
+	}
 	h.Bulk.Counts = h.Progress.Counts // a page is of one moment
 	h.Share = format.Share(progressed(&h.Bulk), h.Bulk.Counts.Total)
 	if h.Verbs, h.More, err = v.verbsOf(ctx, &h.Bulk, &h.Progress); err != nil {
@@ -92,6 +95,8 @@ func openFailures(b *api.BulkAction, failed int64) string {
 		return ""
 	case b.Open == 0:
 		return "all dealt with"
+	case b.Open > failed: // items that were not failed here are among them
+		return "with its retries " + format.Count(b.Open) + " not dealt with"
 	}
 	return format.Count(b.Open) + " not dealt with"
 }

@@ -1,10 +1,14 @@
 package dashboard_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/weirhq/weir"
 	"github.com/weirhq/weir/api"
@@ -60,4 +64,40 @@ func TestAllPagesCountFailedItemsTheSame(t *testing.T) {
 	if n.Call("GET", "/v1/dlq/groups", "", 200, &left); sum != 5 || left.Items != sum {
 		t.Errorf("%d open failures in the list and %d in the DLQ, want 5", sum, left.Items)
 	}
+}
+
+// A retry of cancelled items may fail more items than the bulk action itself did: no page says that more of its own failed
+// items are open than it has.
+func TestOpenFailuresOfRetriesAreSaidToBeOfRetries(t *testing.T) {
+	t.Parallel()
+	var fails atomic.Bool
+	step := weir.RawStep(weir.Action[json.RawMessage, json.RawMessage]{Name: "send", BatchSize: 1,
+		Retry: weir.Backoff{MaxAttempts: 5, Base: time.Hour, Cap: time.Hour}, Handle: func(_ context.Context, b *weir.Batch[json.RawMessage, json.RawMessage]) error {
+			if fails.Load() || b.Item(0).ID == "u0" {
+				b.Fail(0, "closed", errors.New("the account is closed"))
+				return nil
+			}
+			return errors.New("connection reset after the request was sent")
+		}})
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{step}})
+	made := n.Make(oneStep, "{\"id\":\"u0\"}\n{\"id\":\"u1\"}\n{\"id\":\"u2\"}\n{\"id\":\"u3\"}\n")
+	progressUntil(n, made.ID, "three wait", func(p *api.Progress) bool { return p.Counts.Waiting == 3 && p.Counts.Failed == 1 })
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/cancel", "{}", 200, nil)
+	n.Until(made.ID, api.Cancelled)
+	fails.Store(true)
+	var again api.Linked
+	n.Call("POST", "/v1/bulk-actions/"+made.ID+"/retry", `{"state":"cancelled"}`, 201, &again)
+	n.Until(again.BulkActions[0].ID, api.Completed)
+	b := newBrowser(t, n)
+	const open = "with its retries 4 not dealt with"
+	for path, want := range map[string]string{
+		"":        "Failed, " + open + " 1",
+		"/errors": "1 item in 1 group, " + open,
+		"/report": "Failed 4 after retries, 1 before, " + open,
+	} {
+		_, page := b.get("/ui/bulk-actions/" + made.ID + path)
+		b.want(page, want)
+	}
+	_, page := b.get("/ui/bulk-actions")
+	b.want(page, "1 "+open)
 }
