@@ -219,6 +219,7 @@ type Progress struct {
 	Rate      float64       // items ended per second, lately
 	Remaining time.Duration // estimate; 0: unknown
 	WaitingOn []string      // why it moves no faster, worst first
+	AtRisk    int64         // items that may have been in a call when a node died, besides those that are unclear: a cancel makes them so
 	Due       time.Time     // when the last item that waits for its next attempt is due; zero: none waits
 	LastError *LastError    // why calls failed last; nil: none did
 	Started   time.Time     // zero: it ended before its start

@@ -264,7 +264,7 @@ type CancelPreview struct {
 	Items       int64       `json:"items" doc:"Items that would be cancelled at once: those ready and waiting"`
 	InFlight    int64       `json:"in_flight" doc:"Items in flight. Their calls end; those that then have a step or an attempt left are cancelled, too"`
 	Text        string      `json:"text" doc:"What it would do to items that are ready, waiting and in flight, in words"`
-	Unclear     int64       `json:"unclear,omitempty" doc:"Items that were called and have given no clear answer so far: the service may have done them"`
+	Unclear     int64       `json:"unclear,omitempty" doc:"Items that were called and have given no clear answer so far: the service may have done them. After the death of a node they include those that may have been in a call, as the report will"`
 	UnclearText string      `json:"unclear_text,omitempty" doc:"What is unclear about these, in words"`
 	Begun       []BegunStep `json:"begun,omitempty" nullable:"false" doc:"Items that have done a step and would not get the next one, by step"`
 }

@@ -292,7 +292,7 @@ func (b *BulkAction) progress(spec *partition.Created, status *partition.Status)
 	p := weir.Progress{
 		ID: b.ID(), State: status.State, Canary: status.InCanary(), Reason: status.Reason,
 		Counts: status.Standing(spec.Items), Steps: status.Steps,
-		Started: status.Began(), LastError: status.Cause.LastError(spec.Steps), Due: status.DueLast(),
+		Started: status.Began(), LastError: status.Cause.LastError(spec.Steps), Due: status.DueLast(), AtRisk: status.AtRisk,
 	}
 	if status.State == weir.BulkRunning && !b.engine.TenantPaused(spec.Tenant) {
 		p.Rate = status.Lately.Now(time.Now().UnixNano())

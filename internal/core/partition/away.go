@@ -30,6 +30,7 @@ type Tally struct {
 	InFlight int64             `json:"in_flight"`
 	Waiting  int64             `json:"waiting"`
 	Due      int64             `json:"due,omitempty"`
+	AtRisk   int64             `json:"at_risk,omitempty"`
 	Steps    []weir.StepCounts `json:"steps"`
 	WaitsOn  []string          `json:"waits_on,omitempty"`
 	Calls    []calls           `json:"calls,omitempty"`
@@ -167,7 +168,7 @@ func (m *Machine) tallyOf(now int64, b *bulk) Tally {
 	return Tally{
 		ID: b.spec.ID, Shard: b.shard.no, From: b.spec.Shards[b.shard.no], Number: m.number,
 		Seen: b.shard.away.seen, State: b.state, Have: len(b.shard.ranges), Begun: b.shard.begun, RunsOut: b.runsOut(now),
-		Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, InFlight: b.inFlight, Waiting: b.waiting, Due: b.dueLast(),
+		Done: s.Done, Failed: s.Failed, LeftOut: s.LeftOut, InFlight: b.inFlight, Waiting: b.waiting, Due: b.dueLast(), AtRisk: b.doubtful(),
 		Steps: s.Steps, WaitsOn: m.words(b), Calls: b.ownCalls(), Cause: b.lastCause(),
 		Held: m.inForce(now, b), Want: m.asks(now, b),
 	}

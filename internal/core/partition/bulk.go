@@ -38,9 +38,10 @@ type Status struct {
 	Calls         []calls           `json:"calls,omitempty"`   // results of the calls of each step, in this partition
 	Cause         *Cause            `json:"cause,omitempty"`   // why calls last failed
 	Lately        Lately            `json:"lately,omitzero"`
-	Late          bool              `json:"late,omitempty"`   // the late event was sent
-	Behind        bool              `json:"behind,omitempty"` // at present the deadline will not be met
-	Turns         []Turn            `json:"turns,omitempty"`  // oldest first, at most mostTurns
+	Late          bool              `json:"late,omitempty"`    // the late event was sent
+	Behind        bool              `json:"behind,omitempty"`  // at present the deadline will not be met
+	AtRisk        int64             `json:"at_risk,omitempty"` // items that a cancel would call unclear, besides those of the steps, over all shards
+	Turns         []Turn            `json:"turns,omitempty"`   // oldest first, at most mostTurns
 }
 
 // bulk is one bulk action in memory.

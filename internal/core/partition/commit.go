@@ -169,6 +169,7 @@ func (m *Machine) writeStatus(now int64, b *store.Batch, x *bulk) {
 	m.account(now, x)
 	x.status.InFlight, x.status.Due = 0, x.dueLast()
 	x.status.Flying, x.status.Waiting = x.standing()
+	x.status.AtRisk = x.atRisk()
 	x.status.Calls, x.status.Cause = x.ownCalls(), x.lastCause()
 	if x.state == weir.BulkRunning && !m.queue.Paused(x.spec.Tenant) {
 		x.status.Lately.Note(now, x.ended())

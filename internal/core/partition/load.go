@@ -109,6 +109,9 @@ func (m *Machine) loadBulk(now int64, rows Rows, of *stored) error {
 			return err
 		}
 		b.risk = m.riskOf(spec) // what was opened by now does not count
+		if b.doubtful() > 0 {
+			m.touch(b) // the preview of a cancel counts them
+		}
 		m.offerAll(now, b)
 	}
 	if b.shard != nil {

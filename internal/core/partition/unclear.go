@@ -1,5 +1,7 @@
 package partition
 
+import "github.com/weirhq/weir/internal/core/block"
+
 // An item is unclear if it was called and no answer said what became of it: the call timed out or was cut off, or the
 // process died that may have made it. The service may have done it. Mostly another attempt makes it clear. If the bulk
 // action is cancelled before that, reports have to say so: the row of the block keeps the unclear items.
@@ -53,6 +55,44 @@ func (m *Machine) doubtRisk(b *bulk) {
 		})
 		m.dirty(l)
 	}
+}
+
+// doubtful returns how many items doubtRisk would call unclear now, beyond those that are.
+func (b *bulk) doubtful() (n int64) {
+	if b.steps == nil || b.status.Started == 0 || b.stopping() || b.risk <= 0 && b.risky == 0 {
+		return 0
+	}
+	for _, l := range b.endangered {
+		if l.risk == nil {
+			continue
+		}
+		l.risk.Each(func(item int) {
+			if _, over := l.standing(item); !over && !l.state.Unclear.Has(item) {
+				n++
+			}
+		})
+	}
+	unopened, opens := max(b.unopened(), 0), int64(0)
+	if size := int64(block.Size); unopened > 0 {
+		if b.shard == nil {
+			size = int64(b.spec.BlockSize(b.cursor))
+		}
+		for rest := b.risk; rest > 0 && opens < unopened; rest -= size { // whole blocks, as they are opened
+			opens += size
+		}
+	}
+	return n + min(opens, unopened)
+}
+
+// atRisk is doubtful over all shards.
+func (b *bulk) atRisk() int64 {
+	n := b.doubtful()
+	if b.atHome() && !b.stopping() {
+		for i := range b.shard.home.tallies {
+			n += b.shard.home.tallies[i].AtRisk
+		}
+	}
+	return n
 }
 
 // standing returns the step that an item has come to, and whether it has ended.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weirhq/weir"
+	"github.com/weirhq/weir/internal/core/block"
 )
 
 // unclearBench runs a bulk action of 8 items in tasks of 2, and returns the first of them.
@@ -181,5 +182,28 @@ func TestWhatNeverStartedWasNotCalled(t *testing.T) {
 	b.cancel()
 	if _, s, err := ReadStatus(b.rows, "A"); err != nil || s.State != weir.BulkCancelled || s.Steps[0].Unclear != 0 {
 		t.Errorf("status = %+v, %v, want cancelled without unclear items", s, err)
+	}
+}
+
+func TestAfterACrashItIsForetoldWhatACancelWillCallUnclear(t *testing.T) {
+	for _, items := range []int64{6, 3 * block.Size} {
+		b, tasks := unclearBench(t, items)
+		b.m.Result(b.now, &Result{Task: tasks[1], Outcomes: b.allDone(tasks[1]), Service: 1e6})
+		b.settle()
+		if _, s, err := ReadStatus(b.rows, "A"); err != nil || s.AtRisk != 0 {
+			t.Fatalf("%d items at risk without a crash, %v", s.AtRisk, err)
+		}
+		b.node = "node-2"
+		b.reload()
+		b.settle()
+		_, s, err := ReadStatus(b.rows, "A")
+		if err != nil || s.AtRisk == 0 {
+			t.Fatalf("%d items at risk, %v, want some", s.AtRisk, err)
+		}
+		foretold := s.AtRisk + s.Steps[0].Unclear
+		b.cancel()
+		if _, s, err = ReadStatus(b.rows, "A"); err != nil || s.AtRisk != 0 || s.Steps[0].Unclear != foretold {
+			t.Errorf("%d items: a cancel calls %d unclear and %d at risk, %v; %d were foretold", items, s.Steps[0].Unclear, s.AtRisk, err, foretold)
+		}
 	}
 }

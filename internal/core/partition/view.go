@@ -21,7 +21,7 @@ func (m *Machine) view(b *bulk) weir.Progress {
 	p := weir.Progress{
 		ID: b.spec.ID, State: b.state, Canary: s.Phase == canaryPhase, Reason: s.Reason, Counts: s.Counts(b.spec.Items),
 		Steps: slices.Clone(s.Steps), Started: s.Began(), WaitingOn: m.words(b),
-		LastError: b.lastCause().LastError(b.spec.Steps),
+		LastError: b.lastCause().LastError(b.spec.Steps), AtRisk: b.atRisk(),
 	}
 	if b.atHome() {
 		p.WaitingOn = b.shard.home.words(p.WaitingOn)

@@ -11,8 +11,9 @@ import (
 var cancellable = []api.State{api.Running, api.Paused, api.Stopped, api.Awaiting, api.Sealed, api.Scheduled}
 
 // cancelPreview returns what a cancel would do now; nil if it is not possible. Only the total of items in flight is
-// known, so the items between two steps include those in flight. An undo undoes a step in each of its own.
-func cancelPreview(p *api.Progress, undo bool) *api.CancelPreview {
+// known, so the items between two steps include those in flight. An undo undoes a step in each of its own. atRisk are
+// items that may have been in a call when a node died; the report of a cancelled bulk action counts them, too.
+func cancelPreview(p *api.Progress, atRisk int64, undo bool) *api.CancelPreview {
 	if !slices.Contains(cancellable, p.State) {
 		return nil
 	}
@@ -21,7 +22,10 @@ func cancelPreview(p *api.Progress, undo bool) *api.CancelPreview {
 	for i := range p.Steps {
 		out.Unclear += p.Steps[i].Unclear
 	}
-	if out.Unclear > 0 {
+	switch out.Unclear += atRisk; {
+	case atRisk > 0:
+		out.UnclearText = "Up to " + words.Plural(out.Unclear, "item was", "items were") + " called, or in a call when a node died, and gave no clear answer so far: the service may have done the work."
+	case out.Unclear > 0:
 		out.UnclearText = words.Plural(out.Unclear, "item was", "items were") + " called and gave no clear answer so far: the service may have done the work."
 	}
 	for i := 1; i < len(p.Steps); i++ {

@@ -37,7 +37,7 @@ func TestACancelIsForetold(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := api.Progress{State: tt.state, Counts: counts, Steps: tt.steps}
-			if got := cancelPreview(&p, false); !reflect.DeepEqual(got, tt.want) {
+			if got := cancelPreview(&p, 0, false); !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
 		})
@@ -48,7 +48,7 @@ func TestACancelIsForetold(t *testing.T) {
 func TestACancelOfAnUndoIsForetoldInItsWords(t *testing.T) {
 	p := api.Progress{State: api.Paused, Steps: []api.StepProgress{{Step: "undo-message"}, {Step: "undo-award", Pending: 1}}, Counts: api.Counts{Ready: 1}}
 	const want = "1 item has passed undo-message and will not get undo-award: what that would have undone stays done."
-	if got := cancelPreview(&p, true); len(got.Begun) != 1 || got.Begun[0].Text != want ||
+	if got := cancelPreview(&p, 0, true); len(got.Begun) != 1 || got.Begun[0].Text != want ||
 		got.Text != "1 item will not be undone. What is undone stays undone." {
 		t.Errorf("got %+v, want %q", got, want)
 	}

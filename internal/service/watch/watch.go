@@ -102,7 +102,7 @@ func (s *Watch) draftProgress(ctx context.Context, id string, of *draft.Draft) (
 	if d.State == api.Scheduled {
 		p.WaitingOn[0].Until = d.StartAt
 	}
-	p.Cancel = cancelPreview(&p, false)
+	p.Cancel = cancelPreview(&p, 0, false)
 	return p, nil
 }
 
@@ -141,7 +141,7 @@ func (s *Watch) progress(ctx context.Context, b *engine.BulkAction, p *weir.Prog
 	} else {
 		out.NoEnd = noEnd(out.State, p, s.engine.TenantPaused(info.Tenant))
 	}
-	out.LastError, out.Cancel = bulk.LastError(p.LastError), cancelPreview(&out, x.UndoOf != "")
+	out.LastError, out.Cancel = bulk.LastError(p.LastError), cancelPreview(&out, p.AtRisk, x.UndoOf != "")
 	out.WaitingOn = s.causes(b, &info, p, &out, l)
 	return out, nil
 }
