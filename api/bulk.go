@@ -144,7 +144,7 @@ type BulkAction struct {
 	StartedAt   time.Time  `json:"started_at,omitzero"`
 	FinishedAt  time.Time  `json:"finished_at,omitzero"`
 	LastError   *LastError `json:"last_error,omitempty"`
-	Durability  string     `json:"durability,omitempty" enum:"memory,disk,replicated" doc:"What accepted work survives: memory (kill of the process), disk (loss of power) or replicated (loss of any one machine)"`
+	Durability  string     `json:"durability,omitempty" enum:"memory,disk,replicated" doc:"What accepted work survives: memory (a crash of the store can lose the last second), disk (loss of power) or replicated (loss of any one machine)"`
 	Losses      []Loss     `json:"losses,omitempty" nullable:"false" doc:"Accepted work that the store lost before this bulk action ended"`
 	Progress    *Progress  `json:"progress,omitempty" doc:"Its progress; only in lists with progress=true, and until it ends"`
 	Links       Links      `json:"links"`

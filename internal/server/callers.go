@@ -79,7 +79,7 @@ func (s *Server) current(r *http.Request, key string) (now func() (access.Princi
 		return c.now(func() (access.Principal, error) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), allowedWithin) // it is asked for the others, too
 			defer cancel()
-			return s.identify(r.WithContext(ctx))
+			return s.identifyAgain(r.WithContext(ctx))
 		})
 	}, leave
 }

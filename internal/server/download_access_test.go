@@ -57,3 +57,29 @@ func TestADownloadEndsWithItsKey(t *testing.T) {
 		}
 	}
 }
+
+// The pages that are open with a key send it, too, when it is revoked, and so use up what invalid keys may be sent.
+func TestADownloadEndsWithItsKeyThoughItsAddressHasSentManyInvalidOnes(t *testing.T) {
+	n := nodetest.Start(t, nodetest.Options{Steps: []weir.Step{operated("award")}, Server: server.Options{Exports: 1, SlowBody: time.Hour}})
+	b := n.Make(`{"steps":[{"action":"award"}],"item_id":"id"}`, largeRows())
+	n.Until(b.ID, api.Completed)
+	reader := n.As([]access.Scope{access.Read})
+	var who api.Whoami
+	reader.Call("GET", "/v1/whoami", "", 200, &who)
+	path := "/v1/bulk-actions/" + b.ID + "/results"
+	resp := reader.Request(t.Context(), "GET", path, "", nil)
+	defer resp.Body.Close()
+	wrong := func() int {
+		other := n.Request(t.Context(), "GET", "/v1/whoami", "", http.Header{"Authorization": {"Bearer wk_wrong"}})
+		_ = other.Body.Close()
+		return other.StatusCode
+	}
+	n.Eventually("no more invalid keys are looked at", func() bool { return wrong() == http.StatusTooManyRequests })
+	n.Call("DELETE", "/v1/keys/"+who.Key, "", 200, nil)
+	n.Eventually("the download has ended", func() bool {
+		wrong() // what may be sent comes back, one a second
+		other := n.Request(t.Context(), "GET", path, "", nil)
+		_ = other.Body.Close()
+		return other.StatusCode == http.StatusOK
+	})
+}

@@ -37,6 +37,21 @@ func Origin(r *http.Request) *http.Request {
 
 // identify returns the caller of a request.
 func (s *Server) identify(r *http.Request) (access.Principal, error) {
+	addr, _ := netip.ParseAddr(remote(r)) // the zero address is slowed down like others
+	return s.identifyBy(r, func(ctx context.Context, text string) (access.Principal, error) {
+		return s.opts.Keys.AuthenticateFrom(ctx, addr, text)
+	})
+}
+
+// identifyAgain returns the caller, as it is now, of a request that was identified before. It is told of a revoked key also
+// when its address has sent too many invalid ones: each page that is open with the key sends some.
+func (s *Server) identifyAgain(r *http.Request) (access.Principal, error) {
+	return s.identifyBy(r, func(ctx context.Context, text string) (access.Principal, error) {
+		return s.opts.Keys.Authenticate(ctx, text)
+	})
+}
+
+func (s *Server) identifyBy(r *http.Request, key func(ctx context.Context, text string) (access.Principal, error)) (access.Principal, error) {
 	if s.opts.Authenticate != nil {
 		return s.opts.Authenticate(Origin(r))
 	}
@@ -47,8 +62,7 @@ func (s *Server) identify(r *http.Request) (access.Principal, error) {
 		}
 		return access.Principal{}, err
 	}
-	addr, _ := netip.ParseAddr(remote(r)) // the zero address is slowed down like others
-	return s.opts.Keys.AuthenticateFrom(r.Context(), addr, text)
+	return key(r.Context(), text)
 }
 
 // onLoopback reports whether a request came in on an address that only this machine reaches. Requests without an

@@ -13,8 +13,8 @@ type Mode uint8
 const (
 	// Disk acknowledges a write once it is on the disk: it survives a loss of power.
 	Disk Mode = iota
-	// Memory acknowledges a write once the operating system has it: it survives
-	// a kill of the process, and a loss of power costs up to a second of work.
+	// Memory acknowledges a write before it is in a file: a kill of the process
+	// and a loss of power cost up to a second of work.
 	Memory
 )
 

@@ -22,7 +22,7 @@ type Server struct {
 	RedisReplicas             int        `yaml:"redis_replicas"      help:"number of replicas of each Redis primary, for durability replicated"`
 	RedisTLS                  ClientTLS  `yaml:"redis_tls"`
 	Stage                     string     `yaml:"stage"               help:"name of the environment; separates environments on the same Redis"`
-	Durability                Durability `yaml:"durability"          help:"what an accepted item survives: disk (loss of power), memory (kill of the process), or replicated (loss of any one machine; Redis only)"`
+	Durability                Durability `yaml:"durability"          help:"what an accepted item survives: disk (loss of power), memory (a crash of the store can lose the last second), or replicated (loss of any one machine; Redis only)"`
 
 	Role       Role     `yaml:"role"       heading:"Work" help:"all, api (takes requests) or worker (runs tasks); api and worker require Redis"`
 	Partitions int      `yaml:"partitions" help:"independent queues for new work, over all nodes; after a decrease, the other queues only finish the work they hold (default: the number in the store; 64 in a new store)"`

@@ -57,7 +57,7 @@ func (s *serving) facts(ctx context.Context) []fact {
 // durabilityWords describes each mode.
 func durabilityWords(mode string) string {
 	return mode + map[string]string{
-		"disk": ": accepted work survives a loss of power", "memory": ": accepted work survives a kill of the process",
+		"disk": ": accepted work survives a loss of power", "memory": ": a crash of the store can lose the last second of accepted work",
 		"replicated": ": accepted work survives the loss of any one machine",
 	}[mode]
 }

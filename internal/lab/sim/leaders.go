@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weirhq/weir/internal/core/partition"
 	"github.com/weirhq/weir/internal/lab/virtual"
@@ -89,18 +90,36 @@ func (x orders) load(from orders) {
 	}
 }
 
+// picked is how long before its start a task may have been picked.
+const picked = 20 * millis
+
+// departed is what a partition that the node had until a moment ago was told.
+type departed struct {
+	at     int64
+	orders orders
+}
+
 // checkWorkers: no task starts on a resource that has as many on the node as the
-// partitions there were told to have together. One that was told nothing lifts the bound.
+// partitions there were told to have together, those included that were there when the task
+// was picked. One that was told nothing lifts the bound.
 func (n *node) checkWorkers(resource string) {
 	most := 0
-	for _, o := range n.parts {
+	told := func(x orders) {
 		switch {
-		case o == nil:
-		case o.orders[resource] == nil:
+		case x[resource] == nil:
 			most = math.MaxInt
 		case most < math.MaxInt:
-			most += o.orders[resource].Workers
+			most += x[resource].Workers
 		}
+	}
+	for _, o := range n.parts {
+		if o != nil {
+			told(o.orders)
+		}
+	}
+	n.left = slices.DeleteFunc(n.left, func(d departed) bool { return n.w.Now()-d.at > picked })
+	for _, d := range n.left {
+		told(d.orders)
 	}
 	if most < math.MaxInt {
 		most += most / 8 // the reserve
@@ -113,11 +132,10 @@ func (n *node) checkWorkers(resource string) {
 	n.inLane[resource] = append(n.inLane[resource], n.w.Now())
 }
 
-// young counts the tasks that began too recently to have stalled; only these count towards slots and workers. A task
-// may begin up to 20 ms after it was picked.
+// young counts the tasks that began too recently to have stalled; only these count towards slots and workers.
 func young(began []int64, now int64) (n int) {
 	for _, at := range began {
-		if now-at < 480e6 {
+		if now-at < 500*millis-picked {
 			n++
 		}
 	}

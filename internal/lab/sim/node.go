@@ -27,6 +27,7 @@ type node struct {
 	ofTenant map[string]int     // and by tenant
 	tenants  tenantLimits       // that its machines were told of
 	parts    []*owner
+	left     []departed // lately
 	turns    partition.Turns[*owner]
 	knowing  bool // knows every chain
 }
@@ -46,7 +47,7 @@ func (n *node) start() {
 		n.capacity.Resource(n.w.limitsOf(r))
 	}
 	n.meters, n.inLane, n.ofTenant, n.tenants = map[string]*meter{}, map[string][]int64{}, map[string]int{}, tenantLimits{}
-	n.parts = make([]*owner, n.w.plan.partitions)
+	n.parts, n.left = make([]*owner, n.w.plan.partitions), nil
 	n.turns = partition.Turns[*owner]{}
 	n.knowing = n.w.healed || n.w.plan.stale != n.no
 	for p := range n.parts {

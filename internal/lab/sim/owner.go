@@ -318,5 +318,6 @@ func (o *owner) leave() {
 	o.machine.Leave(o.w.Now())
 	o.node.deliverCalls()
 	o.node.parts[o.partition] = nil
+	o.node.left = append(o.node.left, departed{o.w.Now(), o.orders})
 	o.node.after(o.w.plan.lease/10, func() { o.node.seek(o.partition) })
 }

@@ -149,7 +149,7 @@ func noEnd(state api.State, p *weir.Progress, tenantPaused bool) string {
 	case tenantPaused:
 		return "Its tenant is paused."
 	case p.Failing():
-		return "All calls fail."
+		return "The latest calls failed."
 	case p.Canary:
 		return "Its canary runs; the rest needs approval."
 	}
