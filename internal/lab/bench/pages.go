@@ -106,6 +106,7 @@ func measurePages(ctx context.Context, dir string, p params) figures {
 	p.URL = r.url
 	out := other(ctx, "browse", p)
 	delete(out, "peak_mib") // the client's
+	pause(ctx, settled)
 	alone := burned(ctx)
 	for _, name := range []string{"same", "different"} {
 		p.Flood = name == "different"
@@ -121,6 +122,9 @@ func measurePages(ctx context.Context, dir string, p params) figures {
 	must(r.stop())
 	return out
 }
+
+// settled is when a node that has just started has made the joint filters of what it found.
+const settled = 90 * time.Second
 
 // burned measures for some seconds how much of a core this process takes.
 func burned(ctx context.Context) float64 {
